@@ -60,7 +60,8 @@ function hold({ held_up: held }) {
   if (!held) return "for a worker";
   if (held.reason === "throttled")
     return [
-      "its queue is ",
+      // A limit of its type or its key says so.
+      !/^(type|key) /.test(held.throttled) && "its queue is ",
       h("a", { href: link("throttles") }, "throttled"),
       `: ${held.throttled}`,
     ];

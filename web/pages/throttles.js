@@ -1,6 +1,6 @@
 import { get, part, post } from "../api.js";
 import { h } from "../dom.js";
-import { count, span } from "../format.js";
+import { count, plural, span } from "../format.js";
 import {
   act,
   acts,
@@ -23,9 +23,11 @@ import { limitsText } from "../parts/limits.js";
 const LIMIT = 100;
 const EXAMPLE = `[throttles]
 mail = { concurrency = 4, timeout = 60 }
-api = { rate = { count = 100, per = 60 } }`;
+api = { rate = { count = 100, per = 60 } }
+tenants = { per_key = 2, timeout = 60 }
+"type:Mail" = { concurrency = 3, timeout = 60 }`;
 const COLUMNS = [
-  ["Queue", "wide"],
+  ["Queue or type", "wide"],
   ["Limits", "list"],
   ["Set by"],
   ["Running", "n"],
@@ -36,36 +38,40 @@ const COLUMNS = [
   ["", "acts"],
 ];
 
-/** Opens the form for a queue; the empty name: for one that is yet to be named. */
-function edit(ctx, queue, limits = {}) {
-  ctx.state.form = { queue, isNew: queue === "", values: { ...limits }, problems: {} };
+/** Opens the form for a queue or a type; the empty name: for one that is yet to be named. */
+function edit(ctx, name, limits = {}) {
+  ctx.state.form = { name, isNew: name === "", values: { ...limits }, problems: {} };
   ctx.draw();
   document.querySelector("main form input")?.focus();
 }
 
-async function reset(ctx, { queue, rule }) {
+async function reset(ctx, { name, rule }) {
   const agreed = await ask({
-    title: `Reset the limits of ${queue}?`,
+    title: `Reset the limits of ${name}?`,
     text: rule
       ? `The limits of the config file apply again: ${limitsText(rule.limits)}.`
-      : "The config file has no limits for this queue: it will have none.",
+      : "The config file has no limits for it: it will have none.",
     verb: "Reset",
     kind: "primary",
   });
   if (!agreed) return;
-  await act(() => post(`throttles/${part(queue)}/reset`), `The limits of ${queue} are reset.`);
+  await act(() => post(`throttles/${part(name)}/reset`), `The limits of ${name} are reset.`);
   ctx.refresh();
 }
 
+/** A queue with its jobs, or a type. */
+const nameOf = ({ queue, type }) =>
+  queue === null ? ["type ", h("code", { class: "fit" }, type)] : queueLink(queue);
+
 function row(ctx, each) {
-  const { queue, limits, rule, is_by_hand: isByHand } = each;
+  const { name, queue, limits, rule, is_by_hand: isByHand } = each;
   const { timeout_s: timeout } = limits;
   const act1 = (text, run, key) =>
-    button(text, run, { kind: "small", label: `${text} the limits of ${queue}`, key });
+    button(text, run, { kind: "small", label: `${text} the limits of ${name}`, key });
   return h(
     "tr",
-    { "data-key": queue },
-    h("td", { class: "wide" }, queueLink(queue), throttledBadge(each)),
+    { "data-key": name },
+    h("td", { class: "wide" }, nameOf(each), throttledBadge(each)),
     h(
       "td",
       { class: "list" },
@@ -77,12 +83,17 @@ function row(ctx, each) {
       { class: "line" },
       isByHand ? badge("by hand") : "config file",
       !isByHand &&
-        rule.pattern !== queue && [" ", h("div", {}, h("code", { class: "fit" }, rule.pattern))],
+        rule.pattern !== name && [" ", h("div", {}, h("code", { class: "fit" }, rule.pattern))],
     ),
-    figure(count(each.taken)),
+    figure(each.taken === null ? "–" : count(each.taken)),
     figure(each.free === null ? "any" : count(each.free)),
-    figure(jobsLink(each.ready, { state: "ready", queue }, "ready job", ` of ${queue}`)),
-    figure(count(each.waiting)),
+    figure(
+      queue === null
+        ? "–"
+        : jobsLink(each.ready, { state: "ready", queue }, "ready job", ` of ${queue}`),
+      each.keys !== null && h("div", { class: "dim" }, plural(each.keys, "key")),
+    ),
+    figure(queue === null ? "–" : count(each.waiting)),
     figure(
       count(each.held),
       each.overage > 0 && h("div", { class: "bad" }, `${count(each.overage)} overdue`),
@@ -94,16 +105,16 @@ function row(ctx, each) {
     ),
     acts(
       ctx,
-      act1("Edit", () => edit(ctx, queue, limits), "edit"),
+      act1("Edit", () => edit(ctx, name, limits), "edit"),
       isByHand && act1("Reset", () => reset(ctx, each), "reset"),
     ),
   );
 }
 
-function formRow(ctx, queue) {
+function formRow(ctx, name) {
   return h(
     "tr",
-    { "data-key": `form ${queue}`, class: "on" },
+    { "data-key": `form ${name}`, class: "on" },
     h("td", { class: "wide form", colspan: String(COLUMNS.length) }, limitForm(ctx)),
   );
 }
@@ -121,18 +132,19 @@ function queues(ctx, { throttles, total }, hasRules) {
   const { form } = ctx.state;
   if (throttles.length > 0)
     return table(
-      "Queues with limits",
+      "Queues and types with limits",
       COLUMNS,
       throttles.flatMap((each) => [
         row(ctx, each),
-        ...(form && form.queue === each.queue && !form.isNew ? [formRow(ctx, each.queue)] : []),
+        ...(form && form.name === each.name && !form.isNew ? [formRow(ctx, each.name)] : []),
       ]),
       "cards",
     );
-  if (total > 0) return empty("No more queues.");
-  if (hasRules) return empty("No queue matches the limits of the config file yet.");
+  if (total > 0) return empty("No more queues or types.");
+  if (hasRules) return empty("No queue or type matches the limits of the config file yet.");
   return empty(
-    "No queue is limited. Limit one here, or write limits into the config file and send SIGHUP:",
+    "Nothing is limited. Limit a queue or a type here, or write limits into the config file and ",
+    "send SIGHUP:",
     example(EXAMPLE),
   );
 }
@@ -153,7 +165,7 @@ export default {
       head(
         ["Throttles ", h("span", { class: "count" }, count(all.queues.total))],
         !ctx.isReadOnly &&
-          button("Limit a queue…", () => edit(ctx, ""), { kind: "plain", key: "new" }),
+          button("Add limits…", () => edit(ctx, ""), { kind: "plain", key: "new" }),
       ),
       ctx.state.form?.isNew && h("section", { class: "form" }, limitForm(ctx)),
       queues(ctx, all.queues, total > 0),
@@ -162,7 +174,7 @@ export default {
         "p",
         { class: "dim" },
         "Limits set by hand survive restarts, and override the config file until they are reset. ",
-        "SIGHUP reads the config file again, for all other queues.",
+        "SIGHUP reads the config file again, for all others.",
       ),
       all.queues.total > 0 &&
         h(
@@ -182,7 +194,7 @@ export default {
         h("h2", {}, "In the config file ", h("span", { class: "count" }, count(total))),
         table(
           "Limits of the config file",
-          [["Queue or pattern", "wide"], ["Limits of each queue", "list"], ["Timeout", "n"]],
+          [["Queue, type or pattern", "wide"], ["Limits of each", "list"], ["Timeout", "n"]],
           rules.map(ruleRow),
           "cards",
         ),

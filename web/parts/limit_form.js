@@ -1,5 +1,5 @@
-// The form in which the limits of a queue are edited. What is typed is in `ctx.state.form`, so that
-// it stays while the page updates.
+// The form in which the limits of a queue or a type are edited. What is typed is in
+// `ctx.state.form`, so that it stays while the page updates.
 import { part, post } from "../api.js";
 import { h } from "../dom.js";
 import { count } from "../format.js";
@@ -11,19 +11,25 @@ const SECONDS_MAX = 1e9;
 const FIELDS = [
   ["concurrency", "Jobs at a time", SLOTS_MAX],
   ["worker", "Jobs at a time for each worker", SLOTS_MAX],
+  ["per_key", "Jobs at a time for each key", SLOTS_MAX],
   ["timeout_s", "Timeout in seconds", SECONDS_MAX],
   ["rate_count", "Jobs that may begin", SLOTS_MAX],
   ["rate_s", "in so many seconds", SECONDS_MAX],
 ];
 
+/** Limits in a queue, which a type has not. */
+const OF_QUEUES = ["worker", "per_key"];
+const isType = (name) => name.startsWith("type:");
+const fieldsOf = (name) => FIELDS.filter(([each]) => !isType(name) || !OF_QUEUES.includes(each));
+
 const typed = (values, name) => String(values[name] ?? "").trim();
 
 /** The members of the request, and what is wrong with which field. */
-export function read({ queue, values }) {
+export function read({ name: whose, values }) {
   const limits = {};
   const problems = {};
-  if (queue === "") problems.queue = "Which queue?";
-  for (const [name, , max] of FIELDS) {
+  if (whose === "") problems.name = "Which queue or type?";
+  for (const [name, , max] of fieldsOf(whose)) {
     const text = typed(values, name);
     if (text === "") continue;
     limits[name] = Number(text);
@@ -31,9 +37,10 @@ export function read({ queue, values }) {
       problems[name] = `A whole number from 1 to ${count(max)}`;
   }
   const has = (name) => typed(values, name) !== "";
-  if ((has("concurrency") || has("worker")) && !has("timeout_s"))
+  const limitsRuns = ["concurrency", "worker", "per_key"].some((name) => name in limits);
+  if (limitsRuns && !has("timeout_s"))
     problems.timeout_s = "Required: a job that runs longer no longer counts";
-  if (has("timeout_s") && !has("concurrency") && !has("worker"))
+  if (has("timeout_s") && !limitsRuns)
     problems.timeout_s = "Only with a limit of jobs at a time";
   if (has("rate_count") && !has("rate_s")) problems.rate_s = "Required with a number of jobs";
   if (has("rate_s") && !has("rate_count"))
@@ -58,13 +65,13 @@ async function save(ctx) {
     return;
   }
   try {
-    await post(`throttles/${part(form.queue)}/set`, limits);
+    await post(`throttles/${part(form.name)}/set`, limits);
   } catch (error) {
     form.refusal = error.message;
     return ctx.draw();
   }
   ctx.state.form = null;
-  notice(`The limits of ${form.queue} are set.`);
+  notice(`The limits of ${form.name} are set.`);
   ctx.refresh();
 }
 
@@ -110,22 +117,25 @@ export function limitForm(ctx) {
     "form",
     {
       class: "limits",
-      "aria-label": form.isNew ? "Limit a queue" : `Limits of ${form.queue}`,
+      "aria-label": form.isNew ? "Limit a queue or a type" : `Limits of ${form.name}`,
       onsubmit: (event) => {
         event.preventDefault();
         save(ctx);
       },
     },
     form.isNew &&
-      field(ctx, ["queue", "Queue"], {
-        value: form.queue,
-        problem: shown.queue,
+      field(ctx, ["name", "Queue, or type: and a jobtype"], {
+        value: form.name,
+        placeholder: "mail, or type:Mail",
+        problem: shown.name,
         oninput: (text) => {
-          form.queue = text.trim();
+          const wasType = isType(form.name);
+          form.name = text.trim();
+          if (isType(form.name) !== wasType) ctx.draw();
         },
       }),
-    FIELDS.map(number),
-    h("p", { class: "dim" }, Object.keys(limits).length === 0 && "The queue will have no limits."),
+    fieldsOf(form.name).map(number),
+    h("p", { class: "dim" }, Object.keys(limits).length === 0 && "There will be no limits."),
     form.refusal && h("p", { class: "problem", role: "alert" }, form.refusal),
     h(
       "div",

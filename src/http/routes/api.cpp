@@ -39,7 +39,7 @@ constexpr std::string_view kListNames =
 constexpr std::string_view kCountNames =
     "state cursor breakdown queue bid type id error group text wid client older_than_s";
 constexpr std::string_view kBoundNames = "as_of at_most";
-constexpr std::string_view kLimitNames = "concurrency worker timeout_s rate_count rate_s";
+constexpr std::string_view kLimitNames = "concurrency worker per_key timeout_s rate_count rate_s";
 constexpr std::string_view kOperationNames =
     "action states spread_s queue bid type id error group text wid client older_than_s as_of "
     "at_most";

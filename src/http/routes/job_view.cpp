@@ -89,7 +89,7 @@ std::string write_detail(const Job& job, const Site& site, Time now) {
   detail["error"] = job.failure() == nullptr ? Json(nullptr) : failure_of(*job.failure(), clock);
   detail["attempts"] = show_attempts(job, site.broker.view());
   detail["lock"] = show_lock(job);
-  detail["held_up"] = show_hold(job, site.broker.view(), now);
+  detail["held_up"] = show_hold(job, site.format.jobtype(job), site.broker.view(), now);
   detail["ttr_s"] = job.ttr_s;
   detail["delay_s"] = job.delay_s;
   detail["batch"] = batch_of(job, site.broker.view());

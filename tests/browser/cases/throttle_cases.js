@@ -36,8 +36,8 @@ export const cases = [
     await save(page);
     await page.getByText("A whole number from 1").waitFor();
     await look("edit");
-    await page.getByRole("button", { name: "Limit a queue…" }).click();
-    await field(page, "Queue").waitFor();
+    await page.getByRole("button", { name: "Add limits…" }).click();
+    await field(page, "Queue, or type: and a jobtype").waitFor();
     await look("new");
     await page.goto(`${base}queues/instagram`);
     await page.locator("h1 .badge.throttled").waitFor();
@@ -45,7 +45,7 @@ export const cases = [
   }),
   ...accessibleCases("no throttles", "", () => {}, async (page, { base }, look) => {
     await page.goto(`${base}throttles`);
-    await page.getByText("No queue is limited.").waitFor();
+    await page.getByText("Nothing is limited.").waitFor();
     await look("list");
   }),
   {
@@ -169,18 +169,63 @@ export const cases = [
     },
   },
   {
+    title: "types and keys are listed and edited, and jobs that wait for them say so",
+    config: `[throttles]
+tenants = { per_key = 1, timeout = 60 }
+"type:Mail" = { concurrency = 1, timeout = 60 }`,
+    async run(test) {
+      const { page, server } = test;
+      const client = await faktory(test, "worker-1");
+      const job = (jid, jobtype, queue, key) =>
+        client.command("PUSH", { jid, jobtype, queue, args: [], custom: { throttle_key: key } });
+      await job("acme-0001", "Post", "tenants", "acme");
+      await job("acme-0002", "Post", "tenants", "acme");
+      await job("mail-0001", "Mail", "mails", null);
+      await job("mail-0002", "Mail", "mails", null);
+      await client.fetch("tenants");
+      await client.fetch("mails");
+      // Nobody knows that all keys are full before a client asks.
+      await client.fetch("tenants");
+      await test.open("throttles");
+      for (const [name, ...texts] of [
+        ["tenants", "throttled 1 of each key", "1 per key", "1 key", "config file"],
+        ["type Mail", "throttled 1 of 1", "1 concurrent", "config file"],
+      ]) {
+        await row(page, name).first().waitFor();
+        const shown = await row(page, name).first().innerText();
+        for (const text of texts) assert.ok(shown.includes(text), `${text} in: ${shown}`);
+      }
+      await edit(page, "type:Mail");
+      assert.equal(await page.getByLabel("Jobs at a time for each key").count(), 0);
+      await field(page, "Jobs at a time").fill("2");
+      await save(page);
+      await row(page, "2 concurrent").getByText("by hand").waitFor();
+      await edit(page, "tenants");
+      await field(page, "Jobs at a time for each key").fill("3");
+      await save(page);
+      await row(page, "3 per key").getByText("by hand").waitFor();
+      assert.equal((await limitsOf(server, "tenants")).per_key, 3);
+      await page.getByRole("button", { name: "Reset the limits of tenants" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Reset" }).click();
+      await gone(page.getByText("by hand", { exact: true }).nth(1));
+      await page.getByRole("link", { name: "1 ready job of tenants" }).click();
+      await row(page, "Post").getByRole("link").first().click();
+      await page.getByText("throttled: key acme 1 of 1").waitFor();
+    },
+  },
+  {
     title: "a queue is limited that is not in the config file, and not yet there",
     async run(test) {
       const { page, server } = test;
       await test.open("throttles");
       await page.locator("pre", { hasText: "[throttles]" }).waitFor();
-      await page.getByRole("button", { name: "Limit a queue…" }).click();
+      await page.getByRole("button", { name: "Add limits…" }).click();
       await save(page);
-      await page.getByText("Which queue?").waitFor();
-      await field(page, "Queue").fill("x".repeat(1100));
+      await page.getByText("Which queue or type?").waitFor();
+      await field(page, "Queue, or type: and a jobtype").fill("x".repeat(1100));
       await save(page);
       await page.getByRole("alert").getByText("at most 1024 bytes").waitFor();
-      await field(page, "Queue").fill("later");
+      await field(page, "Queue, or type: and a jobtype").fill("later");
       await field(page, "Jobs that may begin").fill("20");
       await field(page, "in so many seconds").fill("1");
       await save(page);
@@ -203,7 +248,7 @@ export const cases = [
       await edit(page, "instagram");
       await field(page, "Jobs at a time").fill("");
       await field(page, "Timeout in seconds").fill("");
-      await page.getByText("The queue will have no limits.").waitFor();
+      await page.getByText("There will be no limits.").waitFor();
       await save(page);
       await row(page, "no limit").getByText("by hand").waitFor();
       await gone(page.getByText("throttled 2 of 2"));

@@ -8,7 +8,8 @@
 #include "http/routes/features/throttle_view.hpp"
 #include "http/routes/handlers.hpp"
 
-/// The limits of queues: those in force, those of the config files, and those that operators set.
+/// The limits of queues and types: those in force, those of the config files, and those that
+/// operators set.
 namespace millrace::http {
 namespace {
 
@@ -24,6 +25,7 @@ constexpr std::size_t kNameShownBytes = 100;
 constexpr std::array kLimitMembers = {
     LimitMember{"concurrency", &ThrottleLimits::concurrency, kThrottleSlotsMax},
     LimitMember{"worker", &ThrottleLimits::worker, kThrottleSlotsMax},
+    LimitMember{"per_key", &ThrottleLimits::per_key, kThrottleSlotsMax},
     LimitMember{"timeout_s", &ThrottleLimits::timeout_s, kThrottleSecondsMax},
     LimitMember{"rate_count", &ThrottleLimits::rate_count, kThrottleRateMax},
     LimitMember{"rate_s", &ThrottleLimits::rate_s, kThrottleSecondsMax},
@@ -42,11 +44,11 @@ Outcome<ThrottleLimits> read_limits(const Json& members) {
   }
   if (limits.has_slots() && limits.timeout_s == 0) {
     return Problem{
-        "concurrency and worker need timeout_s: a job that runs for longer counts no "
+        "concurrency, worker and per_key need timeout_s: a job that runs for longer counts no "
         "more"};
   }
   if (!limits.has_slots() && limits.timeout_s != 0) {
-    return Problem{"timeout_s needs concurrency or worker"};
+    return Problem{"timeout_s needs concurrency, worker or per_key"};
   }
   if (!is_valid(limits)) return Problem{"rate_count and rate_s need each other"};
   return limits;
@@ -54,7 +56,7 @@ Outcome<ThrottleLimits> read_limits(const Json& members) {
 
 /// Without limits and a queue there is only a bucket that fills up.
 bool is_shown(const Throttle& throttle) {
-  return throttle.queue || throttle.by_hand;
+  return throttle.is_in_force() || throttle.by_hand;
 }
 
 const Throttle* find_throttle(const Call& call) {
@@ -68,7 +70,7 @@ Response refuse_name(std::string_view queue) {
 }
 
 Response say_unlimited() {
-  return refuse(404, "nothing limits this queue");
+  return refuse(404, "nothing limits this queue or type");
 }
 
 }  // namespace
@@ -117,16 +119,21 @@ Response set_throttle(const Call& call) {
   if (!limits) return refuse(400, limits.error().text);
   const bool is_too_long = call.name.size() > kQueueNameBytesMax;
   // Limits of a queue that cannot be would limit nothing, and nobody would notice.
-  if (!is_too_long && !call.site.is_queue_name(call.name)) return refuse_name(call.name);
+  const bool is_possible = is_type_name(call.name) || call.site.is_queue_name(call.name);
+  if (!is_too_long && !is_possible) return refuse_name(call.name);
+  if (!can_have(call.name, *limits)) {
+    return refuse(400, "worker and per_key limit a queue, and no type");
+  }
   const Answer<Done> set =
       call.site.broker.admin().set_throttle(call.name, *limits, call.moment.now);
   if (!set && set.error() == Refusal::kNoRoom) return refuse_for_room();
   if (!set && set.error() == Refusal::kNameTooLong) {
-    return refuse(400, concat("a queue's name has at most ", kQueueNameBytesMax, " bytes"));
+    return refuse(400, concat("a name has at most ", kQueueNameBytesMax, " bytes"));
   }
   if (!set) {
-    return refuse(409, concat("limits of ", kThrottlesByHandMax,
-                              " queues were set by hand, and no more can be: reset some"));
+    return refuse(409,
+                  concat("limits of ", kThrottlesByHandMax,
+                         " queues and types were set by hand, and no more can be: reset some"));
   }
   const Throttle* const throttle = call.site.broker.view().throttle_of(call.name);
   return {.body = dump(show_throttle(*throttle, call.site.broker.view(), call.moment.now)),
@@ -135,7 +142,7 @@ Response set_throttle(const Call& call) {
 
 Response reset_throttle(const Call& call) {
   if (!call.site.broker.admin().remove_throttle(call.name, call.moment.now)) {
-    return refuse(404, "no limits of this queue were set by hand");
+    return refuse(404, "no limits of this queue or type were set by hand");
   }
   return {.body = dump({{"queue", call.name}}), .is_change = true};
 }

@@ -91,4 +91,28 @@ TEST_CASE("job: a ready one says that its queue is throttled") {
   CHECK(job(web, running)["held_up"] == nullptr);
 }
 
+TEST_CASE("job: a ready one says that its type or its key is throttled") {
+  WebFixture web;
+  web.broker.admin().set_throttle_rules({}, web.now);
+  CHECK(web.broker.admin().set_throttle("type:Mail", {.concurrency = 1, .timeout_s = 60}, web.now));
+  CHECK(web.broker.admin().set_throttle("tenants", {.timeout_s = 60, .per_key = 1}, web.now));
+  // Running jobs are counted first.
+  static_cast<void>(web.broker.tick(web.now));
+  const auto keyed = [&] {
+    return web.push("Post", "tenants", R"(,"custom":{"throttle_key":"acme"})");
+  };
+  const JobId mail = web.push("Mail", "mail");
+  const JobId other_mail = web.push("Mail", "mail");
+  const JobId post = web.push("Post", "mail");
+  const JobId acme = keyed();
+  const JobId other_acme = keyed();
+  CHECK(job(web, other_mail)["held_up"] == nullptr);
+  CHECK(job(web, other_acme)["held_up"] == nullptr);
+  CHECK(web.fetch("mail") == mail);
+  CHECK(web.fetch("tenants") == acme);
+  CHECK(job(web, other_mail)["held_up"]["throttled"] == "type Mail 1 of 1");
+  CHECK(job(web, other_acme)["held_up"]["throttled"] == "key acme 1 of 1");
+  CHECK(job(web, post)["held_up"] == nullptr);
+}
+
 }  // namespace millrace::http

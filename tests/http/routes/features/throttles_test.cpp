@@ -149,8 +149,9 @@ TEST_CASE("throttles: limits that make no sense are refused, and say what is wro
     CHECK(problem_of({{"concurrency", wrong}, {"timeout_s", 60}}) ==
           "concurrency is not a whole number from 1 to 1000000");
   }
-  CHECK(problem_of({{"worker", 2}}).starts_with("concurrency and worker need timeout_s"));
-  CHECK(problem_of({{"timeout_s", 5}}) == "timeout_s needs concurrency or worker");
+  CHECK(problem_of({{"worker", 2}}).starts_with("concurrency, worker and per_key need timeout_s"));
+  CHECK(problem_of({{"per_key", 2}}).starts_with("concurrency, worker and per_key need timeout_s"));
+  CHECK(problem_of({{"timeout_s", 5}}) == "timeout_s needs concurrency, worker or per_key");
   CHECK(problem_of({{"rate_count", 2}}) == "rate_count and rate_s need each other");
   CHECK(problem_of({{"rate", 2}}) == "no such member: rate");
   CHECK(web.read("/api/v1/throttles")["total"] == 0);
@@ -172,6 +173,76 @@ TEST_CASE("throttles: no limits are set under a name that no queue can have") {
   CHECK(refused.status == 400);
   CHECK(Json::parse(refused.body)["error"] == "no queue can have the name \"my mail\"");
   CHECK(web.read("/api/v1/throttles")["total"] == 0);
+}
+
+TEST_CASE("throttles: a type is listed with what counts, and its limits are set and reset") {
+  WebFixture web;
+  web.broker.admin().set_throttle_rules({}, web.now);
+  CHECK(
+      web.post("/api/v1/throttles/type:Mail/set", {{"concurrency", 2}, {"timeout_s", 60}}).status ==
+      200);
+  web.push("Mail", "a");
+  web.push("Mail", "b");
+  web.fetch("a");
+  Json shown = web.read("/api/v1/throttles")["throttles"][0];
+  CHECK(shown["name"] == "type:Mail");
+  CHECK(shown["type"] == "Mail");
+  CHECK(shown["queue"] == nullptr);
+  CHECK(shown["is_by_hand"] == true);
+  CHECK(shown["taken"] == 1);
+  CHECK(shown["free"] == 1);
+  CHECK(shown["throttled"] == nullptr);
+  CHECK(shown["ready"] == nullptr);
+  CHECK(shown["waiting"] == nullptr);
+  web.fetch("b");
+  shown = web.read("/api/v1/throttles/type:Mail");
+  CHECK(shown["free"] == 0);
+  CHECK(shown["throttled"] == "2 of 2");
+  CHECK(web.post("/api/v1/throttles/type:Mail/reset").status == 200);
+  CHECK(web.read("/api/v1/throttles")["total"] == 0);
+}
+
+TEST_CASE("throttles: where only a rate limits a type, its running jobs are not counted") {
+  WebFixture web;
+  web.broker.admin().set_throttle_rules({}, web.now);
+  CHECK(web.post("/api/v1/throttles/type:Mail/set", {{"rate_count", 2}, {"rate_s", 60}}).status ==
+        200);
+  web.push("Mail", "a");
+  web.fetch("a");
+  const Json shown = web.read("/api/v1/throttles/type:Mail");
+  CHECK(shown["taken"] == nullptr);
+  CHECK(shown["free"] == 1);
+  CHECK(shown["held"] == 1);
+}
+
+TEST_CASE("throttles: a type has no limit of each worker or key") {
+  WebFixture web;
+  for (const char* name : {"worker", "per_key"}) {
+    const Response refused =
+        web.post("/api/v1/throttles/type:Mail/set", {{name, 2}, {"timeout_s", 60}});
+    CHECK(refused.status == 400);
+    CHECK(Json::parse(refused.body)["error"] == "worker and per_key limit a queue, and no type");
+  }
+}
+
+TEST_CASE("throttles: a queue with limits of keys tells how many keys it has") {
+  WebFixture web;
+  web.broker.admin().set_throttle_rules({}, web.now);
+  for (const char* key : {"acme", "acme", "bolt"}) {
+    web.push("Mail", "mail", concat(R"(,"custom":{"throttle_key":")", key, "\"}"));
+  }
+  CHECK(web.post("/api/v1/throttles/mail/set", {{"per_key", 1}, {"timeout_s", 60}}).status == 200);
+  web.settle();
+  web.fetch("mail");
+  Json shown = web.read("/api/v1/throttles/mail");
+  CHECK(shown["limits"]["per_key"] == 1);
+  CHECK(shown["keys"] == 2);
+  CHECK(shown["taken"] == 1);
+  CHECK(shown["free"] == nullptr);
+  CHECK(shown["throttled"] == nullptr);
+  web.fetch("mail");
+  web.wait("mail");
+  CHECK(web.read("/api/v1/throttles/mail")["throttled"] == "1 of each key");
 }
 
 TEST_CASE("throttles: the lists are paged") {
