@@ -57,6 +57,10 @@ TEST_CASE("simulation: a slot that a dead worker keeps is found") {
   CHECK(is_found({.meddle = broken::slots_kept_by_the_gone()}));
 }
 
+TEST_CASE("simulation: a slot of a key that is not given back is found") {
+  CHECK(is_found({.meddle = broken::slot_of_key_kept()}));
+}
+
 TEST_CASE("simulation: a job that comes back while its worker may return is found") {
   CHECK(is_found({.workers = {.timeout = 30s, .poison_after = 3}}));
 }

@@ -45,6 +45,7 @@ ModelLimits draw_limits(Random& random) {
   static const std::vector<Duration> kTimeouts = {5s, 70s, 1000s};
   ModelLimits limits{.concurrency = static_cast<std::uint32_t>(random.below(4)),
                      .worker = static_cast<std::uint32_t>(random.below(3)),
+                     .per_key = static_cast<std::uint32_t>(random.below(3)),
                      .timeout = random.pick(kTimeouts)};
   return limits;
 }
@@ -53,7 +54,8 @@ ThrottleLimits limits_from(const ModelLimits& limits) {
   const auto timeout = std::chrono::duration_cast<std::chrono::seconds>(limits.timeout);
   return {.concurrency = limits.concurrency,
           .worker = limits.worker,
-          .timeout_s = static_cast<std::uint32_t>(timeout.count())};
+          .timeout_s = static_cast<std::uint32_t>(timeout.count()),
+          .per_key = limits.per_key};
 }
 
 std::uint64_t draw_segment_bytes(Random& random, const World::Options& options,
@@ -356,13 +358,12 @@ void World::set_limits() {
   if (!limits_.has_any()) return;
   const auto rule = std::make_shared<const ThrottleRule>(
       ThrottleRule{.pattern = kThrottledQueue, .limits = limits_from(limits_)});
-  process_->broker.admin().set_throttle_rules({.list = {*rule},
-                                               .find =
-                                                   [rule](std::string_view queue) {
-                                                     return queue == kThrottledQueue ? rule.get()
-                                                                                     : nullptr;
-                                                   }},
-                                              now_);
+  ThrottleRules rules;
+  rules.list = {*rule};
+  rules.find = [rule](std::string_view queue) {
+    return queue == kThrottledQueue ? rule.get() : nullptr;
+  };
+  process_->broker.admin().set_throttle_rules(std::move(rules), now_);
   model_.set_limits(limits_, now_);
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/model/codec.hpp"
 #include "core/model/features/bid.hpp"
+#include "core/throttle/lines.hpp"
 #include "simulation/violation.hpp"
 
 namespace millrace::simulation {
@@ -46,12 +47,13 @@ void compare_job(const Broker& broker, const Model& model, JobId id, const Model
   const ModelFeatures& features = expected.features;
   const std::string name = "job " + std::to_string(id);
   const bool has_any = features.batch != 0 || features.is_tracked || !features.lock.empty() ||
-                       features.expires_at != Time{};
+                       features.expires_at != Time{} || !features.key.empty();
   if (static_cast<bool>(job.features) != has_any) disagree(name, "having features");
   if (!has_any) return;
   if (job.features->wants_lock() == features.lock.empty()) disagree(name, "wish for a lock");
   if (job.features->expires_at != features.expires_at) disagree(name, "time of expiry");
   if ((job.features->is_tracked != 0) != features.is_tracked) disagree(name, "being tracked");
+  if (job.features->key() != features.key) disagree(name, "key");
   if (job.has_mark(job_marks::kHasRun) != features.has_run) disagree(name, "having run");
   if (job.has_mark(job_marks::kHasFailed) != features.has_failed) disagree(name, "having failed");
   compare_lock(store, job, features, name);
@@ -148,9 +150,19 @@ void compare_slots(const Store& store, const Model& model) {
   const Throttle* const throttle = store.throttles().find(kThrottledQueue);
   // Until the rules are told, nothing counts.
   if (throttle == nullptr || !throttle->queue) return;
-  if (throttle->taken == model.slots_taken()) return;
-  throw Violation("the server counts " + std::to_string(throttle->taken) + " slots, the model " +
-                  std::to_string(model.slots_taken()));
+  if (throttle->taken != model.slots_taken()) {
+    throw Violation("the server counts " + std::to_string(throttle->taken) + " slots, the model " +
+                    std::to_string(model.slots_taken()));
+  }
+  if (throttle->limits.per_key == 0) return;
+  const Lines& lines = *store.queues().at(*throttle->queue).lines;
+  for (const char* const text : {"acme", "bolt", "corp"}) {
+    const JobKey* const key = lines.find(text);
+    const std::uint64_t taken = key == nullptr ? 0 : key->taken;
+    if (taken == model.slots_taken(text)) continue;
+    throw Violation("the server counts " + std::to_string(taken) + " slots of " + text +
+                    ", the model " + std::to_string(model.slots_taken(text)));
+  }
 }
 
 }  // namespace
@@ -198,6 +210,7 @@ std::string stored_features(const Store& store) {
   if (throttle != nullptr && throttle->by_hand) {
     bytes += "by hand " + std::to_string(throttle->by_hand->concurrency) + " " +
              std::to_string(throttle->by_hand->worker) + " " +
+             std::to_string(throttle->by_hand->per_key) + " " +
              std::to_string(throttle->by_hand->timeout_s) + "\n";
   }
   return bytes;

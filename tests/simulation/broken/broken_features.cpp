@@ -7,6 +7,7 @@
 #include "base/check.hpp"
 #include "core/model/codec.hpp"
 #include "core/state/store.hpp"
+#include "core/throttle/lines.hpp"
 #include "simulation/disk/passing_journal.hpp"
 
 namespace millrace::simulation::broken {
@@ -167,6 +168,19 @@ Meddle slots_kept_by_the_gone() {
     for (const char* wid : {"worker-a", "worker-b", "worker-c"}) {
       ledger.store().throttles().set_worker_lives(wid, true);
     }
+  };
+}
+
+Meddle slot_of_key_kept() {
+  return [](Ledger& ledger, Random& random) {
+    if (!random.one_in(kOneIn)) return;
+    const Job* const job = pick(ledger, random, [&ledger](const Job& each) {
+      const Lines* const lines = ledger.store().queues().at(each.queue).lines;
+      return each.state == JobState::kReserved && lines != nullptr && lines->has_keys() &&
+             !each.features->key().empty();
+    });
+    if (job == nullptr) return;
+    static_cast<void>(ledger.store().queues().at(job->queue).lines->take_slot(*job, true));
   };
 }
 

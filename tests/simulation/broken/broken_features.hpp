@@ -38,6 +38,9 @@ Meddle callback_forgotten();
 /// Workers that are gone keep their slots.
 Meddle slots_kept_by_the_gone();
 
+/// A slot of a key is taken by a job that has one already, and is not given back.
+Meddle slot_of_key_kept();
+
 /// The counters of batches are written with the next batch of records only.
 JournalWrap counters_in_the_next_batch();
 

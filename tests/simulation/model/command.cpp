@@ -48,6 +48,7 @@ std::string render_custom(const JobText& job) {
   if (wishes.expires_at != Time{})
     add("expires_at", quoted(faktory::format_time(wishes.expires_at)));
   if (wishes.is_tracked) add("track", "1");
+  if (!wishes.key.empty()) add("throttle_key", quoted(wishes.key));
   if (!job.bid.empty()) add("bid", quoted(job.bid));
   return json.empty() ? "" : R"(,"custom":{)" + json + "}";
 }

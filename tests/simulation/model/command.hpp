@@ -68,6 +68,7 @@ struct JobWishes {
   Duration expires_in{};  ///< zero: not given
   Time expires_at{};      ///< by the wall clock; the epoch: not given
   bool is_tracked = false;
+  std::string key;   ///< throttle_key; empty: not given
   int batch = 0;     ///< the model's number of the batch that it is pushed into; 0: none
   std::string role;  ///< of a batch's callback: which one
 };

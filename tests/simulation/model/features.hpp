@@ -19,6 +19,7 @@ struct ModelFeatures {
   Time lock_ends{};         ///< by the wall clock
   Time expires_at{};        ///< by the wall clock; the epoch: never
   bool is_tracked = false;
+  std::string key;   ///< whose job it is; empty: nobody's
   int batch = 0;     ///< 0: none
   std::string role;  ///< of a batch's callback: which one
   bool has_run = false;

@@ -165,8 +165,11 @@ JobId Model::next_of(ClientNumber client, const std::vector<std::string>& queues
 /// The smallest (pri, sequence) of all these queues; 0: none is ready.
 JobId Model::first_of(const std::vector<std::string>& queues, Time now) const {
   JobId best = 0;
+  const bool has_turns = has_keys(kThrottledQueue);
+  const JobId in_turn = has_turns ? next_in_turn() : 0;
   for (const auto& [id, job] : facts.jobs) {
     if (job.state != JobState::kReady || is_paused(job.queue, now)) continue;
+    if (has_turns && job.queue == kThrottledQueue && id != in_turn) continue;
     if (stuck_.contains(job.queue)) continue;
     if (std::find(queues.begin(), queues.end(), job.queue) == queues.end()) continue;
     if (best == 0) best = id;
@@ -200,13 +203,15 @@ JobId Model::draw_id(Time now) {
 void Model::add(const ModelJob& job, Time now) {
   const JobId id = draw_id(now);
   ModelJob& added = facts.jobs[id] = job;
+  // It is not in line before it has its lock.
+  added.state = JobState::kScheduled;
   if (!added.features.lock.empty()) take_lock(added);
   has_expiring_ = has_expiring_ || added.features.expires_at != Time{};
   if (added.features.batch != 0) join_batch(added.features, now);
   added.sequence = id;
-  added.state = JobState::kScheduled;
   if (due_of(added) > now) return;
   added.state = JobState::kReady;
+  note_ready(added);
   added.due = Time{};
   if (added.is_pushed) facts.kept.insert(added.queue);
   if (added.features.has_expired(wall(now))) {
@@ -244,6 +249,8 @@ void Model::enter(ModelJob& job, JobState state, Time now) {
   const JobState former = std::exchange(job.state, state);
   ModelFeatures& features = job.features;
   if (!features.lock.empty()) follow_lock(job, former, now);
+  // After the jobs that lose their locks by it.
+  if (state == JobState::kReady) note_ready(job);
   const bool is_dead = state == JobState::kDead;
   const bool has_failed =
       is_dead || (former == JobState::kReserved && state == JobState::kRetrying);
@@ -272,6 +279,7 @@ void Model::hand_out(ClientNumber client, JobId id, Time now) {
   job.state_before = job.state;
   job.due_before = job.due;
   enter(job, JobState::kReserved, now);
+  if (job.queue == kThrottledQueue) note_turn(job.features.key);
   job.due = now + seconds(job.ttr_s);
   job.is_lengthened = job.is_aged = false;
   job.reserved_at = now;

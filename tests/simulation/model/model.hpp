@@ -77,10 +77,11 @@ inline constexpr Pri kUrgentBelow = 1024;
 /// What a queue hands out at most; 0: any number.
 struct ModelLimits {
   std::uint32_t concurrency = 0;
-  std::uint32_t worker = 0;  ///< to one worker
-  Duration timeout{};        ///< what runs for longer counts no more
+  std::uint32_t worker = 0;   ///< to one worker
+  std::uint32_t per_key = 0;  ///< of one key
+  Duration timeout{};         ///< what runs for longer counts no more
 
-  [[nodiscard]] bool has_any() const { return concurrency != 0 || worker != 0; }
+  [[nodiscard]] bool has_any() const { return concurrency != 0 || worker != 0 || per_key != 0; }
 };
 
 /// What outlives the process.
@@ -241,6 +242,8 @@ class Model {
 
   /// How many jobs of the throttled queue count.
   [[nodiscard]] std::uint64_t slots_taken() const;
+  /// The same of one key.
+  [[nodiscard]] std::uint64_t slots_taken(const std::string& key) const;
 
   /// Jobs of a queue (empty: of all) in a state, in the order in which they come.
   [[nodiscard]] std::vector<JobId> in_order(JobState state, const std::string& queue) const;
@@ -338,6 +341,11 @@ class Model {
   [[nodiscard]] ModelLimits limits_of(const std::string& queue) const;
   [[nodiscard]] bool lives(const ModelJob& job) const;
   [[nodiscard]] bool is_open(const std::string& queue, ClientNumber client) const;
+  [[nodiscard]] bool has_keys(const std::string& queue) const;
+  [[nodiscard]] JobId next_in_turn() const;
+  void note_ready(const ModelJob& job);
+  void note_turn(const std::string& key);
+  void line_up();
   void look_at_slots(Time now);
   void serve_waiting(Time now);
   void note_departure(const std::string& wid);
@@ -411,6 +419,7 @@ class Model {
   std::set<std::string> left_;        ///< workers that have gone since the start
   bool has_expiring_ = false;         ///< a job was pushed that expires
   std::set<std::string> unserved_;    ///< queues that those who wait for them look at next
+  std::vector<std::string> turns_;    ///< keys of the throttled queue, the next one first
   std::set<std::string> stuck_;       ///< queues that hand out nothing in the look at hand
   /// Queues that nobody needs, and that a restart brought back since they were paused: until the
   /// pause is over, or somebody has needed them and does not any more.

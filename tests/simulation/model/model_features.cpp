@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "simulation/model/model.hpp"
 
@@ -34,6 +35,7 @@ ModelFeatures Model::features_of(const JobText& job, Time now) const {
                          .until_start = wishes.until_start,
                          .expires_at = wishes.expires_at,
                          .is_tracked = wishes.is_tracked,
+                         .key = wishes.key,
                          .batch = wishes.batch,
                          .role = wishes.role};
   if (wishes.unique_for != Duration{}) {
@@ -77,7 +79,9 @@ JobId Model::lock_holder(const std::string& lock, Time now) const {
 void Model::take_lock(ModelJob& job) {
   for (auto& [id, other] : facts.jobs) {
     if (other.features.lock != job.features.lock) continue;
-    other.features.holds_lock = false;
+    // To lose it is a change, after which a key whose only ready job it is comes last.
+    const bool has_lost = std::exchange(other.features.holds_lock, false);
+    if (has_lost && other.state == JobState::kReady && &other != &job) note_ready(other);
   }
   job.features.holds_lock = true;
 }

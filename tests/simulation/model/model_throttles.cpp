@@ -14,14 +14,17 @@ constexpr Duration kGrace = 60s;
 void Model::set_limits(const ModelLimits& limits, Time now) {
   limits_ = limits;
   grace_end_ = now + kGrace;
+  line_up();
   look_at_slots(now);
 }
 
 bool Model::set_limits_by_hand(const ModelLimits& limits, Time now) {
   if (!takes_longer()) return false;
-  const bool counts_anew = limits.timeout != limits_of(kThrottledQueue).timeout;
+  const ModelLimits before = limits_of(kThrottledQueue);
+  const bool has_same_keys = (limits.per_key != 0) == (before.per_key != 0);
   facts.limits_by_hand = limits;
-  if (!counts_anew) return true;
+  if (!has_same_keys) line_up();
+  if (has_same_keys && limits.timeout == before.timeout) return true;
   for (auto& [id, job] : facts.jobs) job.is_aged = false;
   look_at_slots(now);
   return true;
@@ -48,6 +51,56 @@ std::uint64_t Model::slots_taken() const {
         const bool counts = job.queue == kThrottledQueue && job.state == JobState::kReserved;
         return counts && !job.is_aged && lives(job);
       }));
+}
+
+std::uint64_t Model::slots_taken(const std::string& key) const {
+  return static_cast<std::uint64_t>(
+      std::count_if(facts.jobs.begin(), facts.jobs.end(), [&](const auto& entry) {
+        const ModelJob& job = entry.second;
+        const bool counts = job.queue == kThrottledQueue && job.state == JobState::kReserved;
+        return counts && job.features.key == key && !job.is_aged && lives(job);
+      }));
+}
+
+bool Model::has_keys(const std::string& queue) const {
+  return limits_of(queue).per_key != 0;
+}
+
+/// The first job of the next key that has a free slot.
+JobId Model::next_in_turn() const {
+  const std::uint32_t most = limits_of(kThrottledQueue).per_key;
+  for (const std::string& key : turns_) {
+    if (!key.empty() && slots_taken(key) >= most) continue;
+    for (const JobId id : in_order(JobState::kReady, kThrottledQueue)) {
+      if (facts.jobs.at(id).features.key == key) return id;
+    }
+  }
+  return 0;
+}
+
+/// The job has come into line. If it is the only one of its key there, the key comes last.
+void Model::note_ready(const ModelJob& job) {
+  if (job.queue != kThrottledQueue) return;
+  const bool has_others = std::any_of(facts.jobs.begin(), facts.jobs.end(), [&](const auto& entry) {
+    const ModelJob& other = entry.second;
+    return &other != &job && other.queue == kThrottledQueue && other.state == JobState::kReady &&
+           other.features.key == job.features.key;
+  });
+  if (!has_others) note_turn(job.features.key);
+}
+
+void Model::note_turn(const std::string& key) {
+  std::erase(turns_, key);
+  turns_.push_back(key);
+}
+
+/// Keys come into the order of their first jobs.
+void Model::line_up() {
+  turns_.clear();
+  for (const JobId id : in_order(JobState::kReady, kThrottledQueue)) {
+    const std::string& key = facts.jobs.at(id).features.key;
+    if (std::find(turns_.begin(), turns_.end(), key) == turns_.end()) turns_.push_back(key);
+  }
 }
 
 /// The queue may hand out a job to that client, if it has one.

@@ -13,6 +13,7 @@ constexpr std::size_t kBatchesMost = 8;
 constexpr int kGenerationsMost = 3;
 
 const std::vector<Duration> kLockTimes = {500ms, 3s, 90s, 3600s, 10 * 24h};
+const std::vector<std::string> kKeys = {"acme", "bolt", "corp"};
 const std::vector<Duration> kLifetimes = {500ms, 2s, 20s, 3600s, 24h};
 
 int generation_of(const Model& model, int batch) {
@@ -37,6 +38,7 @@ JobWishes Workload::draw_wishes(const Model& model, Time now) {
   }
   wishes.is_tracked = random_.one_in(2);
   if (random_.one_in(2)) wishes.batch = draw_batch(model);
+  if (!random_.one_in(3)) wishes.key = random_.pick(kKeys);
   return wishes;
 }
 
