@@ -242,8 +242,13 @@ std::uint64_t list_page() {
   repeat(world, &World::push, kMany);
   BulkChanges bulks{world.broker};
   const http::Trend trend;
-  http::Site site{
-      .broker = world.broker, .format = world.format, .bulks = bulks, .cron = cron, .trend = trend};
+  const http::Series series;
+  http::Site site{.broker = world.broker,
+                  .format = world.format,
+                  .bulks = bulks,
+                  .cron = cron,
+                  .trend = trend,
+                  .series = series};
   const http::Request request{.path = "/api/v1/jobs",
                               .params = {{"state", "ready"}, {"queue", "default"}}};
   http::Response response;

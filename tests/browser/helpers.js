@@ -37,9 +37,9 @@ export async function clippedAt(page, widths) {
   return found;
 }
 
-/** Waits until the server says so. */
-export async function until(check, what) {
-  for (let i = 0; i < 200; i += 1) {
+/** Waits until the server says so: for ten seconds, or `tries` times 50 ms. */
+export async function until(check, what, tries = 200) {
+  for (let i = 0; i < tries; i += 1) {
     if (await check()) return;
     await new Promise((resolve) => {
       setTimeout(resolve, 50);

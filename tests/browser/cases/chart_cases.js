@@ -1,6 +1,6 @@
 // Charts of the server and of queues.
 import assert from "node:assert/strict";
-import { faktory, fill, until } from "../helpers.js";
+import { beanstalk, faktory, until } from "../helpers.js";
 
 /** Runs two jobs of a queue, and waits until the server has recorded them. */
 async function record(test) {
@@ -10,10 +10,12 @@ async function record(test) {
     await client.fetch("mail");
     await client.command("ACK", { jid });
   }
-  await until(async () => {
+  const isRecorded = async () => {
     const { processed } = await test.server.api("series?queue=mail");
     return processed.reduce((sum, n) => sum + n, 0) === 2;
-  }, "recorded");
+  };
+  // Meters are read every ten seconds.
+  await until(isRecorded, "recorded", 500);
   return client;
 }
 
@@ -55,8 +57,9 @@ export const cases = [
       assert.ok((await speeds.locator("tbody tr").count()) > 0);
       await speeds.getByText(/^Time \(UTC/).waitFor();
       await speeds.locator("svg").hover();
-      await speeds.locator("path.at").waitFor();
-      await speeds.getByText(/^\d\d:\d\d:\d\d$/).waitFor();
+      // A line without width counts as hidden.
+      await speeds.locator("path.at").waitFor({ state: "attached" });
+      await speeds.locator(".legend").getByText(/^\d\d:\d\d:\d\d$/).waitFor();
     },
   },
   {
@@ -78,7 +81,7 @@ export const cases = [
   {
     title: "the list of queues has a small chart for each queue with runs",
     async run(test) {
-      await fill(test);
+      await beanstalk(test).put("reports", "x");
       await record(test);
       const { page } = test;
       await test.open("queues?sort=name");

@@ -28,7 +28,7 @@ class Series {
   static constexpr std::size_t kQueuesMax = 1000;
   static constexpr Duration kIdleAfter = 15min;
   /// How many meters a turn reads.
-  static constexpr std::size_t kMetersATurn = 250;
+  static constexpr std::size_t kMetersATurn = 100;
   /// Between two turns in which meters are read.
   static constexpr Duration kTurnPause = 1ms;
 
