@@ -243,12 +243,14 @@ std::uint64_t list_page() {
   BulkChanges bulks{world.broker};
   const http::Trend trend;
   const http::Series series;
+  const http::StuckWorkers stuck;
   http::Site site{.broker = world.broker,
                   .format = world.format,
                   .bulks = bulks,
                   .cron = cron,
                   .trend = trend,
-                  .series = series};
+                  .series = series,
+                  .stuck = stuck};
   const http::Request request{.path = "/api/v1/jobs",
                               .params = {{"state", "ready"}, {"queue", "default"}}};
   http::Response response;

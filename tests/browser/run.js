@@ -27,6 +27,7 @@ import { cases as errorCases } from "./cases/error_cases.js";
 import { cases as typeCases } from "./cases/type_cases.js";
 import { cases as activityCases } from "./cases/activity_cases.js";
 import { cases as chartCases } from "./cases/chart_cases.js";
+import { cases as workerCases } from "./cases/worker_cases.js";
 
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const FIREFOX = process.env.FIREFOX ?? "/usr/bin/firefox-esr";
@@ -90,6 +91,7 @@ const files = [
   typeCases,
   activityCases,
   chartCases,
+  workerCases,
 ];
 // In Firefox each page is used, and not each case of it: by WebDriver all takes twice as long.
 const inFirefox = [...pageCases, ...files.slice(1).map(([first]) => first)].filter(

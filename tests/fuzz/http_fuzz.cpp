@@ -50,6 +50,7 @@ struct SampleWeb {
   CronTable cron{service};
   Trend trend;
   Series series;
+  StuckWorkers stuck;
   Site site{
       .broker = broker,
       .format = format,
@@ -57,6 +58,7 @@ struct SampleWeb {
       .cron = cron,
       .trend = trend,
       .series = series,
+      .stuck = stuck,
       .facts = {},
       .traffic = [] { return TrafficFacts{}; },
       .push = [this](std::string_view json, Time at) { return service.push(json, at); },

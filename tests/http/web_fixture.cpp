@@ -34,6 +34,7 @@ WebFixture::WebFixture()
            .cron = cron,
            .trend = trend,
            .series = series,
+           .stuck = stuck,
            .facts = {.version = "1.2.3",
                      .hostname = "web",
                      .pid = 7,

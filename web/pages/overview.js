@@ -111,20 +111,19 @@ function historyChart(days, shown, today, params) {
 }
 
 function attention({ attention: all, attention_left_out: more, oldest_ready: oldest, jobs }) {
-  const row = ({ level, kind, text, queue }) =>
+  const row = ({ level, kind, text, queue, wid }) =>
     h(
       "li",
-      { class: level, "data-key": `${kind}/${queue ?? ""}` },
+      { class: level, "data-key": `${kind}/${queue ?? wid ?? ""}` },
       sign(level === "trouble" ? "▲" : "●"),
       h(
         "span",
         {},
         h("span", { class: "hidden" }, level === "trouble" ? "Trouble: " : "Notice: "),
-        queue
-          ? [queueLink(queue), ` ${text}.`]
-          : kind === "failures"
-            ? [h("a", { href: link("errors") }, text), "."]
-            : `${text}.`,
+        queue && [queueLink(queue), ` ${text}.`],
+        wid && ["Worker ", h("a", { href: link("workers") }, wid), ` ${text}.`],
+        kind === "failures" && [h("a", { href: link("errors") }, text), "."],
+        !queue && !wid && kind !== "failures" && `${text}.`,
       ),
     );
   const wait =
@@ -170,7 +169,7 @@ function attention({ attention: all, attention_left_out: more, oldest_ready: old
           "li",
           { class: "plain", "data-key": "more" },
           sign(""),
-          h("span", {}, `and ${plural(more, "more queue")} like these`),
+          h("span", {}, `and ${count(more)} more like these`),
         ),
     ),
   );

@@ -1,7 +1,7 @@
-import { get, post } from "../api.js";
+import { get, post, serverNow } from "../api.js";
 import { h } from "../dom.js";
 import { link } from "../route.js";
-import { ago, bytes, count, none, plural } from "../format.js";
+import { age, ago, bytes, count, none, plural, span } from "../format.js";
 import {
   act,
   acts,
@@ -72,7 +72,15 @@ function worker(ctx, each) {
       h("strong", {}, each.hostname || "(no name)"),
       `:${each.pid} `,
       each.labels.map((label) => badge(label)),
+      each.stuck_since && badge("likely stuck", "dead", "▲"),
       h("div", { class: "dim" }, wid),
+      each.stuck_since &&
+        h(
+          "div",
+          { class: "bad" },
+          `${plural(each.jobs, "job")}, none finished for `,
+          age(each.stuck_since),
+        ),
       each.queues.length > 0 && h("div", { class: "dim" }, `Queues: ${namesOf(each.queues)}`),
     ),
     h("td", {}, badge(state, ...STATES[state])),
@@ -92,7 +100,8 @@ function worker(ctx, each) {
 }
 
 function runningJob(job) {
-  const { wid, client, since } = job.reservation;
+  const { wid, client, since, usual_run_s: usual } = job.reservation;
+  const isLong = usual !== null && serverNow() - Date.parse(since) > usual * 1000;
   return h(
     "tr",
     { "data-key": String(job.id) },
@@ -104,11 +113,15 @@ function runningJob(job) {
       wid ? workerLink(wid) : client ? `connection ${client}` : "a client without wid",
     ),
     h("td", { class: "wide" }, progressOf(job.progress) ?? none()),
-    figure(ago(since)),
+    figure(
+      h("span", { class: isLong ? "bad" : "" }, ago(since)),
+      isLong && h("span", { class: "hidden" }, ", longer than usual"),
+    ),
+    figure(usual === null ? none() : `≤ ${span(usual)}`),
   );
 }
 
-/** The jobs that began last. */
+/** The jobs whose reservations run out first. */
 function running({ jobs, counts }) {
   const { reserved } = counts;
   return [
@@ -117,7 +130,14 @@ function running({ jobs, counts }) {
       ? empty("No job is running.")
       : table(
           "Running jobs",
-          [["Job"], ["Queue"], ["Held by"], ["Progress", "wide"], ["Since", "n"]],
+          [
+            ["Job"],
+            ["Queue"],
+            ["Held by"],
+            ["Progress", "wide"],
+            ["Since", "n"],
+            ["Usual run", "n"],
+          ],
           jobs.map(runningJob),
           "cards",
         ),
@@ -153,12 +173,16 @@ function connection(each) {
 export default {
   title: "Workers",
   async load({ params: { after, connections, ...more } }, signal) {
-    const [workers, held, others] = await Promise.all([
+    const [workers, stuck, held, others] = await Promise.all([
       get("workers", { ...more, limit: LIMIT, cursor: after }, { signal }),
-      get("jobs", { state: "reserved", order: "desc", limit: JOBS_MAX }, { signal }),
+      after ? { workers: [] } : get("workers", { stuck: 1, limit: LIMIT }, { signal }),
+      get("jobs", { state: "reserved", limit: JOBS_MAX }, { signal }),
       get("connections", { limit: LIMIT, cursor: connections }, { signal }),
     ]);
-    return { workers, held, others };
+    // Those that are likely stuck come first.
+    const first = new Set(stuck.workers.map(({ wid }) => wid));
+    const rest = workers.workers.filter(({ wid }) => !first.has(wid));
+    return { workers: { ...workers, workers: [...stuck.workers, ...rest] }, held, others };
   },
   render(ctx, { workers, held, others }) {
     const { params } = ctx;

@@ -100,7 +100,7 @@ constexpr std::array kRoutes = {
     Route{"POST", "/api/v1/operations", start_operation, kOperationNames},
     Route{"POST", "/api/v1/operations/*/cancel", cancel_operation},
     Route{"GET", "/api/v1/operations/*", show_operation},
-    Route{"GET", "/api/v1/workers", list_workers, "limit cursor"},
+    Route{"GET", "/api/v1/workers", list_workers, "limit cursor stuck"},
     Route{"POST", "/api/v1/workers/quiet", quiet_workers, "wid all as_of"},
     Route{"POST", "/api/v1/workers/stop", stop_workers, "wid all as_of"},
     Route{"GET", "/api/v1/connections", list_connections, "limit cursor"},

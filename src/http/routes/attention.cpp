@@ -104,6 +104,29 @@ Concern show_abandoned(const Backlog& backlog) {
           .queue = backlog.queue};
 }
 
+/// "23 min", "2 h"
+std::string length_of(Duration length) {
+  const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(length).count();
+  return minutes < 120 ? concat(minutes, " min") : concat(minutes / 60, " h");
+}
+
+/// Up to `kConcernsOfKindMax` of those that are connected. Returns how many more there are.
+std::size_t look_at_workers(const Site& site, Time now, std::vector<Concern>& found) {
+  std::size_t count = 0;
+  for (const auto& [wid, stuck] : site.stuck.all()) {
+    const auto worker = site.broker.view().workers().find(wid);
+    if (worker == site.broker.view().workers().end()) continue;
+    if (++count > kConcernsOfKindMax) continue;
+    found.push_back({.level = Level::kNotice,
+                     .kind = "stuck",
+                     .text = concat("is likely stuck: ", count_of(stuck.jobs, "job"),
+                                    ", none finished for ", length_of(now - stuck.since)),
+                     .queue = {},
+                     .wid = wid});
+  }
+  return count - std::min(count, kConcernsOfKindMax);
+}
+
 Concern show_paused(const Backlog& backlog) {
   return {.level = Level::kNotice,
           .kind = "paused",
@@ -159,6 +182,7 @@ Situation Inspection::conclude(const Site& site, const Moment& moment) const {
   look_at_limit(site.broker, found);
   look_at_room(moment.system, found);
   look_at_failures(site.trend, found);
+  situation.left_out += look_at_workers(site, moment.now, found);
   const auto is_trouble = [](const Concern& each) { return each.level == Level::kTrouble; };
   situation.troubles +=
       static_cast<std::size_t>(std::count_if(found.begin(), found.end(), is_trouble));

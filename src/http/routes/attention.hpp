@@ -13,9 +13,10 @@ struct Concern {
   enum class Level { kNotice, kTrouble };
 
   Level level = Level::kNotice;
-  std::string kind;   ///< a word for programs: `abandoned`, `paused`, ...
-  std::string text;   ///< a sentence for people
-  std::string queue;  ///< the queue that it is about, or empty
+  std::string kind;      ///< a word for programs: `abandoned`, `paused`, ...
+  std::string text;      ///< a sentence for people
+  std::string queue;     ///< the queue that it is about, or empty
+  std::string wid = {};  ///< the worker that it is about, or empty
 };
 
 /// What the server looks like at a moment.

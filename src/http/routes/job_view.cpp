@@ -12,10 +12,18 @@
 namespace millrace::http {
 namespace {
 
-Json reservation_of(const Job& job, WallClock clock) {
+/// How long 95 % of the runs of its queue took at most.
+Json usual_run(const Job& job, const View& view) {
+  const auto& meter = view.queue_of(job).meter;
+  return meter ? show_length(meter->run.quantile(0.95)) : Json(nullptr);
+}
+
+Json reservation_of(const Job& job, const View& view) {
   const Reservation* held = job.reservation();
   if (held == nullptr) return nullptr;
+  const WallClock clock = view.wall_clock();
   return {{"since", show_time(held->reserved_at, clock)},
+          {"usual_run_s", usual_run(job, view)},
           {"until", show_time(job.when, clock)},
           {"wid", held->is_held_by_worker() ? Json(held->wid) : Json(nullptr)},
           {"client", held->is_held_by_worker() ? Json(nullptr) : Json(held->client)}};
@@ -70,7 +78,7 @@ Json row_of(const Job& job, const Site& site) {
   row["enqueued_at"] = show_time(job.enqueued_at, clock);
   // When it is due, or how long it is reserved, or when it died. A ready job has none.
   row["when"] = show_time(job.steady_when(clock), clock);
-  row["reservation"] = reservation_of(job, clock);
+  row["reservation"] = reservation_of(job, site.broker.view());
   row["progress"] = show_progress(job, summary.jid, site.broker.view());
   row["expires_at"] = show_expiry(job);
   row["error"] = nullptr;

@@ -17,7 +17,8 @@ constexpr Duration kRateSpan = 30s;
 std::string concern_sentence(const Situation& situation) {
   const Concern& worst = situation.concerns.front();
   const std::size_t others = situation.concerns.size() + situation.left_out - 1;
-  return concat(worst.queue, worst.queue.empty() ? "" : " ", worst.text,
+  const std::string about = worst.wid.empty() ? worst.queue : concat("Worker ", worst.wid);
+  return concat(about, about.empty() ? "" : " ", worst.text,
                 others == 0 ? "." : concat("; ", others, " more below."));
 }
 
@@ -48,7 +49,8 @@ Json show_concerns(const Situation& situation) {
     all.push_back({{"level", concern.level == Concern::Level::kTrouble ? "trouble" : "notice"},
                    {"kind", concern.kind},
                    {"text", concern.text},
-                   {"queue", concern.queue.empty() ? Json(nullptr) : Json(concern.queue)}});
+                   {"queue", concern.queue.empty() ? Json(nullptr) : Json(concern.queue)},
+                   {"wid", text_or_null(concern.wid)}});
   }
   return all;
 }

@@ -20,6 +20,7 @@
 #include "http/kit/cluster.hpp"
 #include "http/kit/message.hpp"
 #include "http/routes/measures/series.hpp"
+#include "http/routes/measures/stuck_workers.hpp"
 #include "http/routes/measures/trend.hpp"
 
 namespace millrace::http {
@@ -73,6 +74,7 @@ struct Site {
   CronBoard& cron;
   const Trend& trend;
   const Series& series;
+  const StuckWorkers& stuck;
   ServerFacts facts;
   std::function<TrafficFacts()> traffic;
   std::function<ClusterFacts()> cluster;

@@ -47,7 +47,8 @@ Json show_queues(const Worker& worker, Time now) {
   return names;
 }
 
-Json show(const Worker& worker, std::uint64_t jobs, WallClock clock, Time now) {
+Json show(const Worker& worker, std::uint64_t jobs, const StuckWorkers::Stuck* stuck,
+          WallClock clock, Time now) {
   return {{"wid", worker.wid},
           {"hostname", worker.hostname},
           {"pid", worker.pid},
@@ -56,6 +57,7 @@ Json show(const Worker& worker, std::uint64_t jobs, WallClock clock, Time now) {
           {"state", name_of(worker.state)},
           {"jobs", jobs},
           {"queues", show_queues(worker, now)},
+          {"stuck_since", stuck == nullptr ? Json(nullptr) : show_time(stuck->since, clock)},
           {"connections", worker.clients.size()},
           {"started_at", show_time(worker.started_at, clock)},
           {"last_beat_at", show_time(worker.last_beat, clock)}};
@@ -107,6 +109,9 @@ Response list_workers(const Call& call) {
   const View& view = call.site.broker.view();
   const Outcome<std::size_t> limit = read_limit(call.request);
   if (!limit) return refuse(400, limit.error().text);
+  const std::string_view wanted = call.request.param("stuck");
+  const bool is_stuck_only = wanted == "1";
+  if (!wanted.empty() && !is_stuck_only) return refuse(400, "stuck is not 1");
   absl::flat_hash_map<std::string_view, std::uint64_t> jobs;
   const ScanEnd counted =
       view.scan({.state = JobState::kReserved}, {}, kReservationsCounted, [&](const Job& job) {
@@ -118,7 +123,10 @@ Response list_workers(const Call& call) {
   const Workers& all = view.workers();
   auto place = all.upper_bound(std::string(call.request.param("cursor")));
   for (; place != all.end() && workers.size() < *limit; ++place) {
-    workers.push_back(show(place->second, jobs[place->first], view.wall_clock(), call.moment.now));
+    const auto* const stuck = call.site.stuck.find(place->first);
+    if (is_stuck_only && stuck == nullptr) continue;
+    workers.push_back(
+        show(place->second, jobs[place->first], stuck, view.wall_clock(), call.moment.now));
   }
   if (place != all.end()) next = workers.back()["wid"];
   return {.body = dump({{"workers", std::move(workers)},

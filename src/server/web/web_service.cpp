@@ -140,6 +140,7 @@ WebService::WebService(Parts parts, Options options, BoundSocket socket)
             .cron = parts.cron,
             .trend = trend_,
             .series = series_,
+            .stuck = stuck_,
             .facts = std::move(options.facts),
             .traffic = std::move(options.traffic),
             .cluster = std::move(options.cluster),
@@ -197,7 +198,8 @@ void WebService::work(Time now) {
 void WebService::expire(Time now) {
   trend_.note(parts_.broker.view(), now);
   series_.work(parts_.broker, now);
-  parts_.ticker.plan(*this, std::min(trend_.next_due(), series_.next_due()));
+  stuck_.work(parts_.broker.ledger().store(), now);
+  parts_.ticker.plan(*this, std::min({trend_.next_due(), series_.next_due(), stuck_.next_due()}));
   if (has_bulk_work_) parts_.turn.request();
 }
 

@@ -12,6 +12,7 @@
 #include "core/broker/bulk_changes.hpp"
 #include "http/kit/guard.hpp"
 #include "http/routes/measures/series.hpp"
+#include "http/routes/measures/stuck_workers.hpp"
 #include "http/routes/measures/trend.hpp"
 #include "http/routes/site.hpp"
 #include "server/process/clock.hpp"
@@ -109,6 +110,7 @@ class WebService final : public Deadline {
   BulkChanges bulks_;
   http::Trend trend_;
   http::Series series_;
+  http::StuckWorkers stuck_;
   http::Site site_;
   bool has_bulk_work_ = false;
   WebGate gate_;

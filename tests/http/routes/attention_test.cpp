@@ -94,4 +94,23 @@ TEST_CASE("overview: says so when there is no room for new jobs, and refuses the
   CHECK(web.post("/api/v1/jobs", {{"jobtype", "Mail"}, {"args", {1}}}).status == 503);
 }
 
+TEST_CASE("overview: a worker that finishes nothing is likely stuck") {
+  WebFixture web;
+  web.push("Mail", "mail", R"(,"reserve_for":86400)");
+  web.fetch("mail");
+  const auto concerns = [&web] {
+    web.stuck.work(web.ledger.store(), web.now);
+    return web.read("/api/v1/overview")["attention"];
+  };
+  web.now += 14min;
+  CHECK(concerns().empty());
+  web.now += 2min;
+  const Json concern = concerns()[0];
+  CHECK(concern["kind"] == "stuck");
+  CHECK(concern["wid"] == "w1");
+  CHECK(concern["text"] == "is likely stuck: 1 job, none finished for 16 min");
+  CHECK(web.read("/api/v1/overview")["health"]["text"] ==
+        "Worker w1 is likely stuck: 1 job, none finished for 16 min.");
+}
+
 }  // namespace millrace::http

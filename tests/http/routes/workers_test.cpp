@@ -60,4 +60,32 @@ TEST_CASE("workers: jobs in hand are counted and listed") {
   CHECK(web.read("/api/v1/jobs?state=reserved&wid=w1")["jobs"][0]["id"] == id);
 }
 
+TEST_CASE("workers: those that are likely stuck are listed alone") {
+  WebFixture web;
+  web.worker("w2");
+  web.push("Mail", "mail", R"(,"reserve_for":86400)");
+  web.fetch("mail");
+  web.now += 20min;
+  web.stuck.work(web.ledger.store(), web.now);
+  const Json stuck = web.read("/api/v1/workers?stuck=1")["workers"];
+  REQUIRE(stuck.size() == 1);
+  CHECK(stuck[0]["wid"] == "w1");
+  CHECK(stuck[0]["stuck_since"] == "2023-11-14T22:13:20.000Z");
+  CHECK(web.read("/api/v1/workers")["workers"][1]["stuck_since"].is_null());
+  CHECK(web.get("/api/v1/workers?stuck=yes").status == 400);
+}
+
+TEST_CASE("workers: a running job tells how long runs of its queue usually take") {
+  WebFixture web;
+  web.push("Mail");
+  const JobId done = web.fetch();
+  web.now += 2s;
+  web.acknowledge(done);
+  web.push("Mail");
+  web.fetch();
+  const Json held = web.read("/api/v1/jobs?state=reserved")["jobs"][0]["reservation"];
+  CHECK(held["usual_run_s"] > 1);
+  CHECK(held["usual_run_s"] <= 5);
+}
+
 }  // namespace millrace::http

@@ -1,0 +1,56 @@
+#include "http/routes/measures/stuck_workers.hpp"
+
+#include <algorithm>
+
+namespace millrace::http {
+namespace {
+
+/// How long a run may take until it is longer than usual.
+Duration usual_run(const Queue& queue) {
+  if (!queue.meter) return Duration{};
+  return queue.meter->run.quantile(0.95).value_or(Duration{});
+}
+
+}  // namespace
+
+const StuckWorkers::Stuck* StuckWorkers::find(std::string_view wid) const {
+  const auto found = stuck_.find(wid);
+  return found == stuck_.end() ? nullptr : &found->second;
+}
+
+void StuckWorkers::work(const Store& store, Time now) {
+  if (now < next_) return;
+  const TimeOrder& reserved = store.orders().reserved();
+  auto next = place_ ? reserved.upper_bound(*place_) : reserved.begin();
+  for (std::size_t i = 0; i < kJobsATurn && next != reserved.end(); ++i, ++next) {
+    const Job& job = store.jobs().at(next->slot);
+    look_at(job, store.queues().at(job.queue), now);
+    place_ = *next;
+  }
+  const bool is_over = next == reserved.end();
+  next_ = now + (is_over ? kInterval : kTurnPause);
+  if (!is_over) return;
+  place_.reset();
+  stuck_.clear();
+  for (const auto& [wid, held] : held_) {
+    if (!held.has_other) stuck_.emplace(wid, held.jobs);
+  }
+  held_.clear();
+}
+
+void StuckWorkers::look_at(const Job& job, const Queue& queue, Time now) {
+  const Reservation& reservation = *job.reservation();
+  if (reservation.wid.empty()) return;
+  auto found = held_.find(reservation.wid);
+  if (found == held_.end()) {
+    if (held_.size() == kWorkersMax) return;
+    found = held_.emplace(reservation.wid, Held{}).first;
+  }
+  Held& held = found->second;
+  ++held.jobs.jobs;
+  held.jobs.since = std::max(held.jobs.since, reservation.reserved_at);
+  const Duration age = now - reservation.reserved_at;
+  held.has_other = held.has_other || age < kStuckAfter || age < usual_run(queue);
+}
+
+}  // namespace millrace::http
