@@ -9,6 +9,7 @@ const PARTS = [
   ["job", "id", ":"],
   ["error", "error", ":"],
   ["text", "text", ":"],
+  ["args.", "arg", ""],
   ["age", "older_than_s", ">"],
   ["batch", "bid", ":"],
   ["group", "group", ":"],
@@ -19,7 +20,10 @@ const SAME = { id: "job", jid: "job", bid: "batch", wid: "worker" };
 
 export const NAMES = PARTS.map(([name, , sign]) => name + sign);
 
-const TOKEN = /([a-z]+)([:>])("(?:[^"\\]|\\.)*"|\S*)|\S+/gi;
+/** `args.user.id:42` is a value in the arguments; its address has `arg=user.id:42`. */
+const ARGUMENT = /^args?\.(.+)$/i;
+
+const TOKEN = /([a-z]+(?:\.[^\s:>"]+)?)([:>])("(?:[^"\\]|\\.)*"|\S*)|\S+/gi;
 
 const unquoted = (value) =>
   value[0] === '"' ? value.replace(/^"|"$/g, "").replace(/\\(.)/g, "$1") : value;
@@ -37,6 +41,13 @@ export function parse(line) {
       if (words.length === 1) return { params: { id: whole } };
       return { problem: `“${whole}” is no filter. To search in bodies, write text:${whole}` };
     }
+    const [, inArguments] = ARGUMENT.exec(name) ?? [];
+    if (inArguments) {
+      if (sign !== ":" || !unquoted(value)) return { problem: `Write ${name}: and a value` };
+      if (params.arg) return { problem: "Only one value in the arguments can be searched" };
+      params.arg = `${inArguments}:${unquoted(value)}`;
+      continue;
+    }
     const wanted = SAME[name.toLowerCase()] ?? name.toLowerCase();
     const [, to, expected] = PARTS.find(([each]) => each === wanted) ?? [];
     if (!to) return { problem: `There is no filter “${name}”. Known are ${NAMES.join(" ")}` };
@@ -48,10 +59,18 @@ export function parse(line) {
   return { params };
 }
 
+/** `user.id:42` as a part of the line. */
+function writeArgument(text) {
+  const [, names, value] = /^([^:]*):?(.*)$/s.exec(text);
+  return `args.${names}:${quoted(value)}`;
+}
+
 /** The line for these filters. */
 export const write = (params) =>
   PARTS.filter(([, to]) => params[to])
-    .map(([name, to, sign]) => name + sign + quoted(params[to]))
+    .map(([name, to, sign]) =>
+      to === "arg" ? writeArgument(params.arg) : name + sign + quoted(params[to]),
+    )
     .join(" ");
 
 /**

@@ -11,6 +11,7 @@
 
 #include "base/base64.hpp"
 #include "base/text.hpp"
+#include "faktory/job/args_part.hpp"
 #include "faktory/job/work_unit.hpp"
 #include "faktory/json/text.hpp"
 #include "faktory/service.hpp"
@@ -65,6 +66,7 @@ struct SampleWeb {
       .info = [this](Time at, QueueSizes sizes) { return service.info(at, std::move(sizes)); },
       .push_in_parts = [this] { return service.push_in_parts(); },
       .is_queue_name = faktory::is_queue_name,
+      .args_part = faktory::args_part,
       .random = [] { return std::uint64_t{7}; }};
 };
 

@@ -1,5 +1,6 @@
 #include "http/web_fixture.hpp"
 
+#include "faktory/job/args_part.hpp"
 #include "faktory/json/text.hpp"
 #include "support/doctest.hpp"
 
@@ -47,6 +48,7 @@ WebFixture::WebFixture()
            .info = [this](Time at, QueueSizes sizes) { return service.info(at, std::move(sizes)); },
            .push_in_parts = [this] { return service.push_in_parts(); },
            .is_queue_name = faktory::is_queue_name,
+           .args_part = faktory::args_part,
            .random = [] { return std::uint64_t{0xabc}; }},
       worker_(broker.connect(session_)) {
   CHECK(broker.workers().add(worker_,

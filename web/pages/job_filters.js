@@ -11,6 +11,7 @@ const FILTERS = [
   ["id", "Job", "number or jid…"],
   ["error", "Error", "type or message"],
   ["text", "Text", "anywhere in the body"],
+  ["arg", "Argument", "user.id:42"],
   ["older_than_s", "Older than", "30m, 2h, 7d"],
 ];
 const AGE = { s: 1, m: 60, h: 3600, d: 86400 };
@@ -101,7 +102,7 @@ function queryLine(ctx, jobs) {
       type: "search",
       value: line,
       list: "query-lines",
-      placeholder: "state:dead type:Send* error:timeout age>1h",
+      placeholder: "state:dead type:Send* error:timeout args.user.id:42 age>1h",
       spellcheck: "false",
       autocomplete: "off",
       "aria-invalid": problem ? "true" : null,

@@ -49,12 +49,15 @@ struct FetchChoice {
 struct ThrottleChoice {
   std::optional<std::uint64_t> concurrency;
   std::optional<std::uint64_t> worker;
+  std::optional<std::uint64_t> per_key;
   std::optional<std::uint64_t> timeout_s;
   std::optional<std::uint64_t> rate_count;
   std::optional<std::uint64_t> rate_s;
   bool is_unlimited = false;
 
-  [[nodiscard]] bool has_limit() const { return concurrency || worker || timeout_s || rate_count; }
+  [[nodiscard]] bool has_limit() const {
+    return concurrency || worker || per_key || timeout_s || rate_count;
+  }
 };
 
 /// What `dev` does besides serving.

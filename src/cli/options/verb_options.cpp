@@ -274,9 +274,13 @@ constexpr std::array kVerbOptions = {
                [](Choice& c, const std::string& text) {
                  return set_limit(c.throttle.worker, text, kSlotsMax);
                }},
+    VerbOption{"per-key", "N", "With `set`: the same for the jobs of each throttle_key", kThrottles,
+               [](Choice& c, const std::string& text) {
+                 return set_limit(c.throttle.per_key, text, kSlotsMax);
+               }},
     VerbOption{"timeout", "DURATION",
-               "With --concurrency or --worker: a job that runs for longer no longer counts",
-               kThrottles, set_timeout},
+               "With the three above: a job that runs for longer no longer counts", kThrottles,
+               set_timeout},
     VerbOption{"rate", "N/DURATION", "With `set`: jobs that may begin in a time, such as 100/1m",
                kThrottles, set_rate},
     VerbOption{"unlimited", nullptr, "With `set`: no limits, whatever the config file says",

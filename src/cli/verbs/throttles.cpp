@@ -19,6 +19,7 @@ std::string limits_of(const Json& limits) {
     add_part(text, figure_at(limits, "concurrency") + " concurrent");
   }
   if (count_at(limits, "worker") > 0) add_part(text, figure_at(limits, "worker") + " per worker");
+  if (count_at(limits, "per_key") > 0) add_part(text, figure_at(limits, "per_key") + " per key");
   if (count_at(limits, "rate_count") > 0) {
     add_part(text, figure_at(limits, "rate_count") + " per " + text_at(limits, "rate_s") + " s");
   }
@@ -45,7 +46,7 @@ Exit list_throttles(Session& session) {
   constexpr auto kRight = Table::Side::kRight;
   const Reply<AllRows> rows = read_rows(session, "throttles?limit=200", "throttles", UINT64_MAX);
   if (!rows) return session.fail(rows.error());
-  Table table({{"queue"},
+  Table table({{"name"},
                {"limits"},
                {"set by"},
                {"running", kRight},
@@ -56,7 +57,7 @@ Exit list_throttles(Session& session) {
                {"held for", kRight}});
   for (const Json& each : member(rows->document, "throttles")) {
     const bool is_at_limit = !text_at(each, "throttled").empty();
-    table.add({{text_at(each, "queue")},
+    table.add({{text_at(each, "name")},
                {limits_of(member(each, "limits"))},
                {set_by(each)},
                {figure_at(each, "taken"), is_at_limit ? Color::kYellow : Color::kPlain},
@@ -66,7 +67,7 @@ Exit list_throttles(Session& session) {
                {figure_at(each, "held")},
                {length_at(each, "held_p50_s")}});
   }
-  return show_rows(session, *rows, table, "no queue has limits");
+  return show_rows(session, *rows, table, "no queue and no type has limits");
 }
 
 Json body_of(const ThrottleChoice& choice) {
@@ -76,6 +77,7 @@ Json body_of(const ThrottleChoice& choice) {
   };
   add("concurrency", choice.concurrency);
   add("worker", choice.worker);
+  add("per_key", choice.per_key);
   add("timeout_s", choice.timeout_s);
   add("rate_count", choice.rate_count);
   add("rate_s", choice.rate_s);
@@ -90,10 +92,9 @@ Exit change_limits(Session& session, const std::string& action, const std::strin
   if (session.choice.is_json) {
     session.print(answer->json);
   } else if (action == "set") {
-    session.console.print_member(
-        "set", text_at(answer->json, "queue") + ": " + limits_of(member(answer->json, "limits")));
+    session.console.print_member("set", queue + ": " + limits_of(member(answer->json, "limits")));
   } else {
-    session.console.print_member("reset", text_at(answer->json, "queue"));
+    session.console.print_member("reset", queue);
   }
   return Exit::kDone;
 }

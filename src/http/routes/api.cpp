@@ -35,13 +35,13 @@ constexpr std::string_view kAnyName = "*";
 /// Parameters that may be empty, which means from the beginning.
 constexpr std::string_view kPlaceNames = "cursor from since";
 constexpr std::string_view kListNames =
-    "state order limit cursor queue bid type id error group text wid client older_than_s";
+    "state order limit cursor queue bid type id error group text arg wid client older_than_s";
 constexpr std::string_view kCountNames =
-    "state cursor breakdown queue bid type id error group text wid client older_than_s";
+    "state cursor breakdown queue bid type id error group text arg wid client older_than_s";
 constexpr std::string_view kBoundNames = "as_of at_most";
 constexpr std::string_view kLimitNames = "concurrency worker per_key timeout_s rate_count rate_s";
 constexpr std::string_view kOperationNames =
-    "action states spread_s queue bid type id error group text wid client older_than_s as_of "
+    "action states spread_s queue bid type id error group text arg wid client older_than_s as_of "
     "at_most";
 
 constexpr std::string_view kPushPath = "/api/v1/jobs";

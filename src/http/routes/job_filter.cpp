@@ -10,6 +10,7 @@
 #include "core/model/features/bid.hpp"
 #include "http/kit/json.hpp"
 #include "http/kit/text.hpp"
+#include "http/routes/arg_search.hpp"
 
 namespace millrace::http {
 namespace {
@@ -20,10 +21,10 @@ struct TextMember {
   JobFilter::Text JobFilter::*member;
 };
 
-constexpr TextMember kTextMembers[] = {{"queue", &JobFilter::queue}, {"bid", &JobFilter::bid},
-                                       {"type", &JobFilter::type},   {"id", &JobFilter::id},
-                                       {"error", &JobFilter::error}, {"group", &JobFilter::group},
-                                       {"text", &JobFilter::text},   {"wid", &JobFilter::wid}};
+constexpr TextMember kTextMembers[] = {
+    {"queue", &JobFilter::queue}, {"bid", &JobFilter::bid},     {"type", &JobFilter::type},
+    {"id", &JobFilter::id},       {"error", &JobFilter::error}, {"group", &JobFilter::group},
+    {"text", &JobFilter::text},   {"arg", &JobFilter::arg},     {"wid", &JobFilter::wid}};
 
 struct NumberMember {
   const char* name;
@@ -43,6 +44,9 @@ std::optional<Problem> check(const char* name, std::string_view text) {
   if (!is_of_bytes && !is_utf8(text)) return Problem{concat(name, " is not UTF-8")};
   if (name == std::string_view("bid") && !parse_bid(text)) {
     return Problem{"bid is not the name of a batch"};
+  }
+  if (name == std::string_view("arg") && !parse_arg(text)) {
+    return Problem{"arg is not a path and a value, as user.id:42"};
   }
   return std::nullopt;
 }
@@ -80,16 +84,58 @@ bool is_named(const Job& job, const JobFilter& filter, const WorkUnitFormat& for
   return has_id || summary.jid.starts_with(*filter.id);
 }
 
-/// Compares jobs with a filter. Of a long body it remembers how far it was searched.
+/// Looks for something in bodies, and remembers how far it came: a body never changes, so the
+/// search of a long one can go on where it was.
+template <typename Search>
+class BodySearch {
+ public:
+  /// A byte costs so many steps.
+  BodySearch(Search search, std::size_t steps_a_byte)
+      : search_(std::move(search)), steps_a_byte_(steps_a_byte) {}
+
+  /// In this part of the job's body.
+  Match look_into(const Job& job, std::string_view part, Steps& steps) {
+    if (found_ == job.id) return Match::kYes;
+    if (std::exchange(searched_, 0) != job.id) {
+      search_.restart();
+      read_bytes_ = 0;
+    }
+    const std::string_view rest = part.substr(read_bytes_);
+    const std::string_view now = rest.substr(0, steps.left() / steps_a_byte_);
+    steps.use_up(now.size() * steps_a_byte_);
+    if (search_.read(now)) {
+      found_ = job.id;
+      return Match::kYes;
+    }
+    if (now.size() == rest.size() || is_over(search_)) return Match::kNo;
+    searched_ = job.id;
+    read_bytes_ += now.size();
+    return Match::kUnfinished;
+  }
+
+ private:
+  static bool is_over(const JsonTextSearch& /*search*/) { return false; }
+  static bool is_over(const ArgSearch& search) { return search.is_over(); }
+
+  Search search_;
+  std::size_t steps_a_byte_;
+  JobId searched_ = 0;  ///< 0: no body is searched in part
+  JobId found_ = 0;     ///< the last one in whose body it was found
+  std::size_t read_bytes_ = 0;
+};
+
+/// Compares jobs with a filter.
 class Matcher {
  public:
-  Matcher(const JobFilter& filter, const WorkUnitFormat& format, Time now)
-      : filter_(filter), format_(&format) {
+  Matcher(const JobFilter& filter, const JobReading& reading, Time now)
+      : filter_(filter), format_(&reading.format), args_part_(reading.args_part) {
     const auto age = std::chrono::seconds(
         // Bounded, since more seconds would not fit into a time.
         std::min<std::uint64_t>(filter.older_than_s.value_or(0), std::uint64_t{1} << 32));
     if (filter.older_than_s) created_before_ = now - age;
-    if (filter.text) search_.emplace(*filter.text);
+    if (filter.text) text_.emplace(JsonTextSearch(*filter.text), 1);
+    // It reads byte by byte.
+    if (filter.arg) arg_.emplace(ArgSearch(parse_arg(*filter.arg).value()), 4);
   }
 
   Match operator()(const Job& job, const Queue& queue, Steps& steps) {
@@ -98,36 +144,24 @@ class Matcher {
     // Jobs are often searched by age, and the time is in memory. A body may not be.
     if (job.created_at > created_before_) return Match::kNo;
     if (!is_held_by(job, filter_) || !fails_as(job, filter_)) return Match::kNo;
-    if (search_) {
-      const Match found = search(job, steps);
+    if (text_) {
+      const Match found = text_->look_into(job, job.body_view(), steps);
+      if (found != Match::kYes) return found;
+    }
+    if (arg_) {
+      const Match found = arg_->look_into(job, args_part_(job), steps);
       if (found != Match::kYes) return found;
     }
     return is_named(job, filter_, *format_) ? Match::kYes : Match::kNo;
   }
 
  private:
-  /// A body never changes: so the search can go on where it was.
-  Match search(const Job& job, Steps& steps) {
-    if (std::exchange(searched_, 0) != job.id) {
-      search_->restart();
-      read_bytes_ = 0;
-    }
-    const std::string_view rest = job.body_view().substr(read_bytes_);
-    const std::string_view part = rest.substr(0, steps.left());
-    steps.use_up(part.size());
-    if (search_->read(part)) return Match::kYes;
-    if (part.size() == rest.size()) return Match::kNo;
-    searched_ = job.id;
-    read_bytes_ += part.size();
-    return Match::kUnfinished;
-  }
-
   JobFilter filter_;
   const WorkUnitFormat* format_;
+  ArgsPart args_part_;
   Time created_before_ = kNever;
-  std::optional<JsonTextSearch> search_;
-  JobId searched_ = 0;  ///< 0: no body is searched in part
-  std::size_t read_bytes_ = 0;
+  std::optional<BodySearch<JsonTextSearch>> text_;
+  std::optional<BodySearch<ArgSearch>> arg_;
 };
 
 }  // namespace
@@ -199,9 +233,9 @@ JobBatchId batch_of(const JobFilter& filter) {
   return filter.bid ? parse_bid(*filter.bid).value_or(0) : 0;
 }
 
-JobMatcher make_matcher(const JobFilter& filter, const WorkUnitFormat& format, Time now) {
+JobMatcher make_matcher(const JobFilter& filter, const JobReading& reading, Time now) {
   if (filter.is_empty()) return {};
-  return Matcher(filter, format, now);
+  return Matcher(filter, reading, now);
 }
 
 std::string normalized_message(std::string_view message) {

@@ -10,6 +10,7 @@
 #include "core/ports/work_unit.hpp"
 #include "http/kit/json.hpp"
 #include "http/kit/message.hpp"
+#include "http/routes/arg_search.hpp"
 
 namespace millrace::http {
 
@@ -26,12 +27,19 @@ struct JobFilter {
   Text error;           ///< a part of error type or message, letters in any case
   Text group;           ///< as `failure_group` names it
   Text text;            ///< a part of the body as stored, or with the escapes of JSON decoded
+  Text arg;             ///< a value in the arguments of a pushed job: see `ArgPath`
   Text wid;             ///< the worker that holds it
   Number client;        ///< the connection that holds it
   Number older_than_s;  ///< created at least so long ago
 
   bool operator==(const JobFilter&) const = default;
   [[nodiscard]] bool is_empty() const { return *this == JobFilter{}; }
+};
+
+/// What a filter must know of bodies.
+struct JobReading {
+  const WorkUnitFormat& format;
+  ArgsPart args_part;
 };
 
 inline constexpr std::size_t kFilterBytesMax = 1024;
@@ -57,10 +65,9 @@ inline constexpr std::size_t kFilterBytesMax = 1024;
 [[nodiscard]] JobBatchId batch_of(const JobFilter& filter);
 
 /// The filter as a function; empty: all jobs match. It does not look at `bid`: walks do, by
-/// `ScanOrder::batch`. `format` must outlive it. A job about which its
-/// steps did not suffice is to be asked about again before any other one.
-[[nodiscard]] JobMatcher make_matcher(const JobFilter& filter, const WorkUnitFormat& format,
-                                      Time now);
+/// `ScanOrder::batch`. `reading.format` must outlive it. A job about which its steps did not
+/// suffice is to be asked about again before any other one.
+[[nodiscard]] JobMatcher make_matcher(const JobFilter& filter, const JobReading& reading, Time now);
 
 /// The group of a failure, 16 hexadecimal digits: the same for failures that differ in numbers
 /// only, in every process and version, since links name it.

@@ -2,6 +2,7 @@
 
 #include "core/ports/work_unit.hpp"
 #include "http/kit/json.hpp"
+#include "http/routes/job_filter.hpp"
 #include "http/routes/site.hpp"
 
 /// How a job is shown.
@@ -13,6 +14,10 @@ namespace millrace::http {
 /// All that is known of the job, as JSON text. Of a body longer than `kBodyShownBytesMax` only the
 /// beginning is shown.
 [[nodiscard]] std::string write_detail(const Job& job, const Site& site, Time now);
+
+[[nodiscard]] inline JobReading body_reading(const Site& site) {
+  return {.format = site.format, .args_part = site.args_part};
+}
 
 /// How many jobs there are in each state.
 [[nodiscard]] Json show_counts(const View& view);

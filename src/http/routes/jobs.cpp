@@ -65,7 +65,7 @@ Outcome<Search> read_search(const Request& request) {
 /// A search for a jid alone is cheap: of a pushed job it reads nothing else. Of the jobs of other
 /// batches nothing is read.
 std::size_t steps_of(const JobFilter& filter) {
-  const bool is_cheap = (filter.id || filter.bid) && !filter.type && !filter.text;
+  const bool is_cheap = (filter.id || filter.bid) && !filter.type && !filter.text && !filter.arg;
   return is_cheap ? kJidSearchSteps : kSearchSteps;
 }
 
@@ -76,8 +76,8 @@ class JobWalk {
       : view_(call.site.broker.view()),
         order_(search.order),
         after_(search.after),
-        matches_(make_matcher(search.filter, call.site.format, call.moment.now)),
-        reads_all_(search.filter.text.has_value()),
+        matches_(make_matcher(search.filter, body_reading(call.site), call.moment.now)),
+        reads_all_(search.filter.text || search.filter.arg),
         reads_put_(search.filter.id.has_value() || search.wants_breakdown),
         steps_left_(steps_of(search.filter)) {}
 

@@ -5,6 +5,7 @@
 #include "http/kit/text.hpp"
 #include "http/routes/handlers.hpp"
 #include "http/routes/job_filter.hpp"
+#include "http/routes/job_view.hpp"
 #include "http/routes/operation_view.hpp"
 
 /// Changes of all jobs that match a filter.
@@ -160,7 +161,7 @@ Response start_operation(const Call& call) {
                                 .batch = batch_of(*filter),
                                 .action = *action,
                                 .spread = *spread,
-                                .matches = make_matcher(rest, call.site.format, now),
+                                .matches = make_matcher(rest, body_reading(call.site), now),
                                 .bounds = *bounds,
                                 .title = title_of(name, *states, *filter)});
 }

@@ -19,6 +19,7 @@
 #include "core/ports/work_unit.hpp"
 #include "http/kit/cluster.hpp"
 #include "http/kit/message.hpp"
+#include "http/routes/arg_search.hpp"
 #include "http/routes/measures/series.hpp"
 #include "http/routes/measures/stuck_workers.hpp"
 #include "http/routes/measures/trend.hpp"
@@ -86,6 +87,8 @@ struct Site {
   std::function<std::unique_ptr<PushInParts>()> push_in_parts;
   /// Whether a client of one of the protocols can name a queue so.
   std::function<bool(std::string_view name)> is_queue_name;
+  /// The part of a pushed job's body that begins with its arguments, a JSON array; else empty.
+  ArgsPart args_part;
   /// For the jids of jobs that are pushed without one. Any thread may call it.
   std::function<std::uint64_t()> random;
 };

@@ -9,6 +9,7 @@
 
 #include "base/hash.hpp"
 #include "base/text.hpp"
+#include "faktory/job/args_part.hpp"
 #include "http/kit/assets.hpp"
 #include "http/kit/json.hpp"
 #include "http/kit/text.hpp"
@@ -148,6 +149,7 @@ WebService::WebService(Parts parts, Options options, BoundSocket socket)
             .info = std::move(options.info),
             .push_in_parts = std::move(options.push_in_parts),
             .is_queue_name = std::move(options.is_queue_name),
+            .args_part = faktory::args_part,
             .random = random_number},
       gate_(parts.poller, parts.turn),
       guard_(std::move(options.guard)),

@@ -116,4 +116,25 @@ export const cases = [
       assert.equal(await page.getByLabel("Queue").inputValue(), "");
     },
   },
+  {
+    title: "a value in the arguments is found by its path, and is a field and a part of the line",
+    async run(test) {
+      const client = await faktory(test);
+      await client.push("user-0042", "Sync", "crm", [{ user: { id: 42, name: "a b" } }]);
+      await client.push("user-0043", "Sync", "crm", [{ user: { id: 43 } }]);
+      const { page } = test;
+      await test.open("jobs?state=ready");
+      await row(page, "43").waitFor();
+      await search(page, "args.user.id:42");
+      await gone(row(page, "43"));
+      await row(page, "42").waitFor();
+      assert.match(page.url(), /arg=user.id%3A42$/);
+      assert.equal(await page.getByLabel("Argument").inputValue(), "user.id:42");
+      await search(page, 'args.user.name:"a b" type:Sync');
+      await row(page, "a b").waitFor();
+      assert.equal(await line(page).inputValue(), 'state:ready type:Sync args.user.name:"a b"');
+      await search(page, "args.a:1 args.b:2");
+      await page.getByText("Only one value in the arguments can be searched").waitFor();
+    },
+  },
 ];

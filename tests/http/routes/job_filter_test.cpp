@@ -140,4 +140,38 @@ TEST_CASE("operations: a long body is searched in as many slices as it takes") {
   CHECK(web.bulks.list().front().looked_at == 3);
 }
 
+TEST_CASE("jobs: a value in the arguments is found by its path") {
+  WebFixture web;
+  const auto push = [&web](const char* jid, const char* more) {
+    const std::string json = std::string(R"({"jid":")") + jid + R"(","jobtype":"A",)" + more + "}";
+    REQUIRE(web.service.push(json, web.now).has_value());
+  };
+  push("job-00000001", R"("args":[1,{"user":{"id":42}}],"custom":{"args":[{"user":{"id":7}}]})");
+  push("job-00000002",
+       R"("args":[{"user":{"id":43,"name":"\u674e"}}],"at":"2099-01-01T00:00:00Z")");
+  web.put(R"({"user":{"id":42}})");
+  const auto count = [&web](const std::string& query) {
+    return web.read("/api/v1/jobs/count?" + query)["matched"].get<int>();
+  };
+  CHECK(count("arg=user.id:42") == 1);
+  CHECK(count("arg=user.id:7") == 0);
+  CHECK(count("arg=user.id:4*") == 1);
+  CHECK(count("state=scheduled&arg=user.name:李") == 1);
+  CHECK(count("arg=user.id:42&text=user") == 1);
+  CHECK(count("arg=user.id:42&type=B") == 0);
+  CHECK(web.get("/api/v1/jobs?arg=user").status == 400);
+  CHECK(web.get("/api/v1/jobs?arg=user.id:").status == 400);
+}
+
+TEST_CASE("jobs: the arguments of long jobs are searched in several turns") {
+  WebFixture web;
+  const std::string filler(3 << 20, 'x');
+  const std::string json =
+      R"({"jid":"job-00000001","jobtype":"A","args":[")" + filler + R"(",{"id":5}]})";
+  REQUIRE(web.service.push(json, web.now).has_value());
+  CHECK(web.read("/api/v1/jobs?arg=id:5&text=xx")["jobs"].size() == 1);
+  CHECK(web.turns > 5);
+  CHECK(web.read("/api/v1/jobs?arg=id:6")["jobs"].empty());
+}
+
 }  // namespace millrace::http
