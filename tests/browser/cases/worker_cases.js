@@ -6,7 +6,7 @@ import { faktory, row } from "../helpers.js";
 const ago = (minutes) => new Date(Date.now() - minutes * 60_000).toISOString();
 
 /** Lets the answers of the server say that this worker is stuck. */
-async function pretend({ page }, wid) {
+export async function pretend({ page }, wid) {
   const change = async (route, edit) => {
     // An answer in full, even if nothing changed.
     const headers = { ...route.request().headers(), "if-none-match": "" };

@@ -369,7 +369,8 @@ class RefusedTest(ExportTest):
         self.assert_not_exported(to, "No such file")
         self.assertFalse(os.path.exists(self.path("data")))
         os.mkdir(self.path("foreign"))
-        for name, text in (("faktory.rdb", "holds jobs of another server"), ("redis.log", "journal")):
+        for name, text in (("faktory.rdb", "holds jobs of another server"),
+                           ("redis.log", "has no journal")):
             with open(self.path(f"foreign/{name}"), "w", encoding="utf-8"):
                 pass
             self.assert_not_exported(to, text, data="foreign")
