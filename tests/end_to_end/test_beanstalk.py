@@ -178,6 +178,8 @@ class HostileTest(DropinTest):
 
     def test_a_declared_body_costs_nothing_before_it_comes(self):
         server = self.dropin("-z", "1073741824")
+        # What is loaded at the first use counts for nobody.
+        self.assert_serves(server)
         before = resident_bytes(server.process)
         for _ in range(20):
             self.client(server).send(b"put 0 0 1 1073741824\r\nx")

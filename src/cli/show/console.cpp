@@ -47,7 +47,7 @@ void Console::print_member(std::string_view name, std::string_view text) {
 
 void Console::complain(std::string_view text) {
   show_progress("");
-  std::fflush(stdout);
+  (void)finish();
   write("millrace: " + harmless(text) + "\n", stderr);
 }
 

@@ -5,16 +5,25 @@
 namespace millrace::faktory {
 namespace {
 
+/// By its length first: most members are the client's own.
 std::string_view* member(Custom& custom, std::string_view name) {
-  if (name == "unique_for") return &custom.unique_for;
-  if (name == "unique_until") return &custom.unique_until;
-  if (name == "unique_conflict") return &custom.unique_conflict;
-  if (name == "expires_at") return &custom.expires_at;
-  if (name == "expires_in") return &custom.expires_in;
-  if (name == "track") return &custom.track;
-  if (name == "bid") return &custom.bid;
-  if (name == "throttle_key") return &custom.throttle_key;
-  return nullptr;
+  switch (name.size()) {
+    case 3:
+      return name == "bid" ? &custom.bid : nullptr;
+    case 5:
+      return name == "track" ? &custom.track : nullptr;
+    case 10:
+      if (name == "unique_for") return &custom.unique_for;
+      if (name == "expires_at") return &custom.expires_at;
+      return name == "expires_in" ? &custom.expires_in : nullptr;
+    case 12:
+      if (name == "unique_until") return &custom.unique_until;
+      return name == "throttle_key" ? &custom.throttle_key : nullptr;
+    case 15:
+      return name == "unique_conflict" ? &custom.unique_conflict : nullptr;
+    default:
+      return nullptr;
+  }
 }
 
 }  // namespace

@@ -168,9 +168,15 @@ std::optional<RefusedJob> read_features(const JobMembers& members, Time wall,
   const Time first_run = std::max(job.due, wall);
   if (MaybeRefused no = take_lock(custom, members, first_run, secret, job)) return no;
   if (MaybeRefused no = take_expiry(custom, first_run, features)) return no;
-  if (MaybeRefused no = take_batch(custom, features)) return no;
-  if (MaybeRefused no = take_key(custom, features)) return no;
-  if (MaybeRefused no = take_track(custom, members.jid, features)) return no;
+  if (!custom.bid.empty()) {
+    if (MaybeRefused no = take_batch(custom, features)) return no;
+  }
+  if (!custom.throttle_key.empty()) {
+    if (MaybeRefused no = take_key(custom, features)) return no;
+  }
+  if (!custom.track.empty()) {
+    if (MaybeRefused no = take_track(custom, members.jid, features)) return no;
+  }
   if (!features.wants_lock() && features == JobFeatures{}) job.features.reset();
   return std::nullopt;
 }

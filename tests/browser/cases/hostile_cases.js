@@ -188,11 +188,11 @@ export const cases = [
       const { page } = test;
       await look(test, "throttles");
       // The refusal repeats the name.
-      await page.getByRole("button", { name: "Limit a queue…" }).click();
+      await page.getByRole("button", { name: "Add limits…" }).click();
       await page.getByLabel("Jobs that may begin").fill("1");
       await page.getByLabel("in so many seconds").fill("1");
       for (const name of NAMES.filter((each) => each !== "__proto__")) {
-        await page.getByLabel("Queue", { exact: true }).fill(name);
+        await page.getByLabel("Queue, or type: and a jobtype").fill(name);
         const answer = page.waitForResponse(/\/set$/);
         await page.getByRole("button", { name: "Save" }).click();
         assert.equal((await answer).status(), 400, name);

@@ -140,7 +140,7 @@ class Move(SharedLogTest):
         self.assertEqual(self.states(alone), before)
 
     def test_nothing_to_move_is_one_line(self):
-        self.assert_not_moved("has no journal", "move-to-log", "nothing")
+        self.assert_not_moved("nothing: No such file or directory", "move-to-log", "nothing")
         self.engine.kill()
         self.engine.wait()
         self.assert_not_moved("NATS", "move-to-file", "new")
