@@ -55,7 +55,9 @@ const TASKS = [
   {
     title: "kill a job that runs",
     async run({ page, click }) {
-      await click(page.getByRole("link", { name: /reserved|running/i }).first());
+      await click(page.getByRole("link", { name: "Jobs", exact: true }));
+      const states = page.getByRole("navigation", { name: "States" });
+      await click(states.getByRole("link", { name: /^reserved/i }));
       await click(page.getByRole("link", { name: /^LongReport/ }));
       await click(page.getByRole("button", { name: "Kill" }));
       await click(page.getByRole("dialog").getByRole("button", { name: /^Kill/ }));
