@@ -9,6 +9,7 @@
 #include "faktory/json/timestamp.hpp"
 #include "faktory/sha256.hpp"
 #include "journal/file/log_format.hpp"
+#include "server/tools/mark_file.hpp"
 
 namespace millrace::server {
 namespace {
@@ -26,13 +27,6 @@ std::string_view take_word(std::string_view& line) {
   const std::string_view word = line.substr(0, end);
   line.remove_prefix(std::min(end + 1, line.size()));
   return word;
-}
-
-std::string_view take_line(std::string_view& text) {
-  const std::size_t end = std::min(text.find('\n'), text.size());
-  const std::string_view line = text.substr(0, end);
-  text.remove_prefix(std::min(end + 1, text.size()));
-  return line;
 }
 
 std::optional<BackupPoint> parse_point(std::string_view line) {
@@ -144,6 +138,8 @@ Outcome<BackupManifest> parse_manifest(std::string_view text, const std::string&
   if (text.substr(summed.size()) != std::string(kSumStart) + sha256_of(summed) + "\n") {
     return not_whole;
   }
+  // The first line may have no end but that of the last one.
+  if (rest.size() < sum_bytes) return not_whole;
   rest.remove_suffix(sum_bytes);
   BackupManifest manifest;
   for (std::size_t number = 2; !rest.empty(); ++number) {

@@ -88,6 +88,13 @@ TEST_CASE("manifest: what only earlier times need is forgotten") {
   CHECK(pruned(1000s) == "1,1");
 }
 
+TEST_CASE("manifest: one whose first line does not end is refused") {
+  const std::string text = "millrace-backup a";
+  const auto parsed = parse_manifest(text + "sha256 " + sha256_of(text) + "\n", "PATH");
+  REQUIRE_FALSE(parsed);
+  CHECK(parsed.error().text.starts_with("PATH does not match its own checksum"));
+}
+
 TEST_CASE("manifest: its checksums are SHA-256") {
   CHECK(sha256_of("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
