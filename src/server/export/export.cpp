@@ -12,6 +12,7 @@
 
 #include "core/state/ledger.hpp"
 #include "faktory/job/work_unit.hpp"
+#include "http/kit/input.hpp"
 #include "http/kit/text.hpp"
 #include "journal/file/file_system.hpp"
 #include "server/export/export_mark.hpp"
@@ -37,22 +38,6 @@ constexpr const char* kToForms =
     "--to: not beanstalk://HOST[:PORT], and not tcp://[:PASSWORD@]HOST[:PORT] or "
     "tcp+tls://... for Faktory";
 
-std::string_view exported_state_name(JobState state) {
-  switch (state) {
-    case JobState::kScheduled:
-      return "scheduled";
-    case JobState::kReady:
-      return "ready";
-    case JobState::kReserved:
-      return "reserved";
-    case JobState::kRetrying:
-      return "retrying";
-    case JobState::kDead:
-      break;
-  }
-  return "dead";
-}
-
 /// All jobs and queues of the journal.
 class StoppedServer {
  public:
@@ -73,7 +58,7 @@ class StoppedServer {
 
   /// All dead jobs, the oldest first. Then the others, in the order in which workers would get
   /// them: queue by queue, first those that workers had. The same for each export of one journal.
-  [[nodiscard]] std::vector<JobSlot> jobs() const;
+  [[nodiscard]] const std::vector<JobSlot>& jobs() const { return jobs_; }
   [[nodiscard]] std::size_t dead_count() const { return store().orders().dead().size(); }
   /// Queues that are paused now.
   [[nodiscard]] std::vector<const Queue*> paused(Time now) const;
@@ -81,12 +66,14 @@ class StoppedServer {
  private:
   StoppedServer() = default;
   [[nodiscard]] Outcome<Done> read();
+  void line_up();
 
   journal::PosixFileSystem files_;
   std::unique_ptr<journal::FileJournal> journal_;
   Ledger ledger_;
   SystemClock clock_;
   Lsn log_end_ = 0;
+  std::vector<JobSlot> jobs_;
 };
 
 Outcome<Done> StoppedServer::read() {
@@ -100,24 +87,23 @@ Outcome<Done> StoppedServer::read() {
   ledger_.store().set_replaying(false);
   clock_.go_on_from(ledger_.latest_time());
   ledger_.store().set_wall_clock(clock_.look());
+  line_up();
   return Done{};
 }
 
-std::vector<JobSlot> StoppedServer::jobs() const {
+void StoppedServer::line_up() {
   absl::flat_hash_map<QueueId, std::vector<JobSlot>> held;
   for (const TimeEntry& entry : store().orders().reserved()) {
     held[store().jobs().at(entry.slot).queue].push_back(entry.slot);
   }
-  std::vector<JobSlot> slots;
-  for (const TimeEntry& entry : store().orders().dead()) slots.push_back(entry.slot);
+  for (const TimeEntry& entry : store().orders().dead()) jobs_.push_back(entry.slot);
   for (const auto& [created, id] : store().queues().by_creation()) {
     const Queue& queue = store().queues().at(id);
     const auto& first = held[id];
-    slots.insert(slots.end(), first.begin(), first.end());
-    for (const ReadyEntry& entry : queue.ready) slots.push_back(entry.slot);
-    for (const TimeEntry entry : store().delayed(queue)) slots.push_back(entry.slot);
+    jobs_.insert(jobs_.end(), first.begin(), first.end());
+    for (const ReadyEntry& entry : queue.ready) jobs_.push_back(entry.slot);
+    for (const TimeEntry entry : store().delayed(queue)) jobs_.push_back(entry.slot);
   }
-  return slots;
 }
 
 std::vector<const Queue*> StoppedServer::paused(Time now) const {
@@ -147,7 +133,7 @@ class Export {
  private:
   Outcome<std::vector<std::string>> pause_queues();
   Outcome<Done> end_dead();
-  Outcome<Done> give_some(const std::vector<JobSlot>& slots);
+  Outcome<Done> give_some();
   void count(const LeavingJob& leaving, const std::string& refusal);
   [[nodiscard]] std::string left_behind() const;
 
@@ -161,7 +147,6 @@ class Export {
 };
 
 Outcome<JournalReport> Export::run() {
-  const std::vector<JobSlot> slots = server_.jobs();
   began_at_ = mark_.given;
   mark_.process = receiver_.process();
   if (auto marked = write_export_mark(server_.files(), directory_, mark_); !marked) {
@@ -169,9 +154,9 @@ Outcome<JournalReport> Export::run() {
   }
   // Now those that are there already, before they have jobs; after all jobs, the others.
   if (auto paused = pause_queues(); !paused) return paused.error();
-  ProgressLine progress("exported", slots.size());
+  ProgressLine progress("exported", mark_.jobs);
   while (!mark_.is_done()) {
-    if (auto given = give_some(slots); !given) return given.error();
+    if (auto given = give_some(); !given) return given.error();
     progress.show(mark_.given);
   }
   if (auto ended = end_dead(); !ended) return ended.error();
@@ -205,9 +190,10 @@ Outcome<std::vector<std::string>> Export::pause_queues() {
   return others;
 }
 
-Outcome<Done> Export::give_some(const std::vector<JobSlot>& slots) {
+Outcome<Done> Export::give_some() {
   if (auto ended = end_dead(); !ended) return ended;
   const Jobs& jobs = server_.store().jobs();
+  const std::vector<JobSlot>& slots = server_.jobs();
   const bool gives_dead = mark_.given < server_.dead_count();
   const std::size_t end = gives_dead ? server_.dead_count() : slots.size();
   std::vector<LeavingJob> leaving;
@@ -235,7 +221,7 @@ Outcome<Done> Export::end_dead() {
 }
 
 void Export::count(const LeavingJob& leaving, const std::string& refusal) {
-  const std::string_view state = exported_state_name(leaving.job->state);
+  const std::string_view state = http::name_of(leaving.job->state);
   if (leaving.job->features && leaving.job->features->is_member()) ++members_;
   if (refusal.empty()) return table_.add_taken(leaving.queue, state);
   ++mark_.refused;
@@ -255,7 +241,7 @@ std::string Export::left_behind() const {
 /// Why an export that was begun cannot go on.
 Outcome<Done> refuse_to_go_on(const ExportMark& before, const ExportMark& fresh,
                               const ExportChoice& choice, const Receiver& receiver) {
-  const std::string name = choice.directory + "/export";
+  const std::string name = export_mark_path(choice.directory);
   if (before.target != fresh.target) {
     return Problem{"jobs of " + choice.directory + " were exported to " + before.target +
                    "; to give them to another server as well, remove the file " + name};

@@ -32,6 +32,10 @@ std::optional<ExportMark> parse_export_mark(std::string_view text) {
 
 }  // namespace
 
+std::string export_mark_path(const std::string& directory) {
+  return directory + "/" + std::string(kExportName);
+}
+
 Outcome<std::optional<ExportMark>> read_export_mark(journal::FileSystem& files,
                                                     const std::string& directory) {
   const auto text = read_mark_file(files, directory, kExportName);
@@ -39,7 +43,7 @@ Outcome<std::optional<ExportMark>> read_export_mark(journal::FileSystem& files,
   if (!*text) return std::optional<ExportMark>();
   const auto mark = parse_export_mark(**text);
   if (!mark) {
-    return Problem{directory + "/" + std::string(kExportName) + " is not of an export of Millrace"};
+    return Problem{export_mark_path(directory) + " is not of an export of Millrace"};
   }
   return mark;
 }
@@ -59,7 +63,7 @@ Outcome<Done> refuse_exported(const std::string& directory) {
   const auto mark = read_export_mark(files, directory);
   if (!mark) return mark.error();
   if (!*mark) return Done{};
-  const std::string file = directory + "/" + std::string(kExportName);
+  const std::string file = export_mark_path(directory);
   if ((*mark)->is_done()) {
     return Problem{"the jobs of " + directory + " were exported to " + (*mark)->target +
                    "; to use them here as well, remove the file " + file};

@@ -25,6 +25,9 @@ struct ExportMark {
   bool operator==(const ExportMark&) const = default;
 };
 
+/// Where the mark of a directory is.
+[[nodiscard]] std::string export_mark_path(const std::string& directory);
+
 /// nullopt: there is none, or no directory.
 [[nodiscard]] Outcome<std::optional<ExportMark>> read_export_mark(journal::FileSystem& files,
                                                                   const std::string& directory);

@@ -61,7 +61,7 @@ Outcome<std::string> JobPeer::body(std::string_view line) {
 
 Outcome<std::string> JobPeer::bulk(std::string_view line) {
   if (!line.starts_with('$')) return odd(line);
-  return body(" " + std::string(line.substr(1)));
+  return body(line.substr(1));
 }
 
 Outcome<std::string> JobPeer::read_text() {

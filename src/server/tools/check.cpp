@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/state/ledger.hpp"
+#include "http/kit/input.hpp"
 #include "journal/file/file_system.hpp"
 #include "journal/file/log_format.hpp"
 #include "journal/file/log_survey.hpp"
@@ -16,9 +17,6 @@
 
 namespace millrace::server {
 namespace {
-
-constexpr std::array<std::string_view, kJobStateCount> kStateNames = {
-    "scheduled", "ready", "reserved", "retrying", "dead"};
 
 /// A running server may remove a segment during the check, and an undamaged journal then looks
 /// damaged. So damage counts only if two tries find the same.
@@ -45,7 +43,7 @@ std::string tell_states(const StateCounts& counts) {
   for (std::size_t i = 0; i < kJobStateCount; ++i) {
     if (i > 0) text += ", ";
     text += std::to_string(counts[i]) + " ";
-    text += kStateNames[i];
+    text += http::name_of(static_cast<JobState>(i));
   }
   return text;
 }
