@@ -69,35 +69,34 @@ ImportTable::Row& ImportTable::row(std::string_view queue, std::string_view stat
   return found->second;
 }
 
-std::uint64_t ImportTable::taken() const {
-  std::uint64_t count = 0;
+ImportTable::Sums ImportTable::sums() const {
+  Sums all;
   for (const auto& [queue, states] : rows_) {
-    for (const auto& [state, row] : states) count += row.taken;
+    for (const auto& [state, row] : states) {
+      all.taken += row.taken;
+      all.refused += row.found() - row.taken;
+    }
   }
-  return count;
+  return all;
 }
 
 std::optional<std::string> ImportTable::damage() const {
-  std::uint64_t found = 0;
-  for (const auto& [queue, states] : rows_) {
-    for (const auto& [state, row] : states) found += row.found();
-  }
-  if (found == taken()) return std::nullopt;
-  return http::count_of(found - taken(), "job") + " not taken; the table says why";
+  const std::uint64_t refused = sums().refused;
+  if (refused == 0) return std::nullopt;
+  return http::count_of(refused, "job") + " not taken; the table says why";
 }
 
 std::string ImportTable::text() const {
   std::vector<ImportLine> lines = {{words_.queue, "state", "found", words_.taken, words_.refused}};
-  std::uint64_t found = 0;
   for (const auto& [queue, states] : rows_) {
     for (const auto& [state, row] : states) {
       lines.push_back({shown_name(queue), state, http::grouped(row.found()),
                        http::grouped(row.taken), row.why()});
-      found += row.found();
     }
   }
-  lines.push_back({"all", "", http::grouped(found), http::grouped(taken()),
-                   found == taken() ? "" : http::grouped(found - taken())});
+  const Sums all = sums();
+  lines.push_back({"all", "", http::grouped(all.taken + all.refused), http::grouped(all.taken),
+                   all.refused == 0 ? "" : http::grouped(all.refused)});
   return aligned(lines);
 }
 

@@ -27,7 +27,6 @@ class ImportTable {
     ++row(queue, state).refused[std::string(reason)];
   }
 
-  [[nodiscard]] std::uint64_t taken() const;
   /// A damage for the report, when some jobs were not taken.
   [[nodiscard]] std::optional<std::string> damage() const;
 
@@ -42,7 +41,13 @@ class ImportTable {
     [[nodiscard]] std::uint64_t found() const;
     [[nodiscard]] std::string why() const;
   };
+  /// Of all rows.
+  struct Sums {
+    std::uint64_t taken = 0;
+    std::uint64_t refused = 0;
+  };
   Row& row(std::string_view queue, std::string_view state);
+  [[nodiscard]] Sums sums() const;
 
   const Words words_;
   std::map<std::string, std::map<std::string, Row, std::less<>>, std::less<>> rows_;
