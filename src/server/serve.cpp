@@ -19,7 +19,6 @@
 #include "journal/file/file_journal.hpp"
 #include "journal/shared/cache_directory.hpp"
 #include "journal/volatile/volatile_journal.hpp"
-#include "server/export/export_mark.hpp"
 #include "server/foreign_jobs.hpp"
 #include "server/lobby.hpp"
 #include "server/net/handover.hpp"
@@ -187,8 +186,7 @@ Outcome<Done> check_directory(const Config& config) {
     const auto why = error ? error : std::make_error_code(std::errc::no_such_file_or_directory);
     return Problem{"cannot use directory " + config.data + ": " + why.message()};
   }
-  if (auto ended = refuse_unfinished(config.data); !ended) return ended;
-  if (auto kept = refuse_exported(config.data); !kept) return kept;
+  if (auto fit = refuse_unfinished_or_exported(config.data); !fit) return fit;
   return refuse_foreign_jobs(config.data);
 }
 

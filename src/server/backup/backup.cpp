@@ -13,7 +13,6 @@
 #include "server/backup/backup_directory.hpp"
 #include "server/backup/manifest.hpp"
 #include "server/backup/new_segments.hpp"
-#include "server/export/export_mark.hpp"
 #include "server/process/clock.hpp"
 #include "server/tools/unfinished.hpp"
 
@@ -161,9 +160,7 @@ Outcome<JournalReport> to_stream(const BackupChoice& choice, Time now) {
 }  // namespace
 
 Outcome<JournalReport> back_up_journal(const BackupChoice& choice) {
-  if (auto ended = refuse_unfinished(choice.directory); !ended) return ended.error();
-  // The copy would be served, where the directory is not.
-  if (auto kept = refuse_exported(choice.directory); !kept) return kept.error();
+  if (auto fit = refuse_unfinished_or_exported(choice.directory); !fit) return fit.error();
   if (auto checked = check_manifest_file(choice.manifest); !checked) return checked.error();
   journal::PosixFileSystem files;
   if (const auto readable = files.list(choice.directory); !readable) return readable.error();

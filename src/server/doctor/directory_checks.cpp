@@ -7,11 +7,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
+#include <utility>
 
 #include "http/kit/text.hpp"
 #include "journal/file/file_system.hpp"
@@ -133,22 +136,17 @@ Finding look_at_journal(const std::string& directory) {
     finding.to_do = "look at the rights of the directory";
     return finding;
   }
-  if (const auto foreign = refuse_foreign_jobs(directory); !foreign) {
-    finding.seen = foreign.error().text;
+  const std::array refusals = {
+      std::pair{refuse_foreign_jobs(directory),
+                "see docs/migrating-from-beanstalkd.md or docs/migrating-from-faktory.md"},
+      std::pair{refuse_unfinished(directory), "run it again"},
+      std::pair{refuse_exported(directory),
+                "see The way back in docs/migrating-from-beanstalkd.md"}};
+  for (const auto& [fit, to_do] : refusals) {
+    if (fit) continue;
+    finding.seen = fit.error().text;
     finding.means = "the server does not start";
-    finding.to_do = "see docs/migrating-from-beanstalkd.md or docs/migrating-from-faktory.md";
-    return finding;
-  }
-  if (const auto unfinished = refuse_unfinished(directory); !unfinished) {
-    finding.seen = unfinished.error().text;
-    finding.means = "the server does not start";
-    finding.to_do = "run it again";
-    return finding;
-  }
-  if (const auto kept = refuse_exported(directory); !kept) {
-    finding.seen = kept.error().text;
-    finding.means = "the server does not start";
-    finding.to_do = "see The way back in docs/migrating-from-beanstalkd.md";
+    finding.to_do = to_do;
     return finding;
   }
   finding.seen = names->segments.empty()

@@ -11,7 +11,6 @@
 #include "journal/file/file_system.hpp"
 #include "journal/file/log_survey.hpp"
 #include "server/backup/backup_directory.hpp"
-#include "server/export/export_mark.hpp"
 #include "server/tools/unfinished.hpp"
 
 namespace millrace::server {
@@ -113,8 +112,7 @@ Outcome<journal::Survey> copy_whole(journal::FileSystem& files, const std::strin
 
 Outcome<JournalReport> salvage_journal(const std::string& directory,
                                        const std::string& new_directory) {
-  if (auto ended = refuse_unfinished(directory); !ended) return ended.error();
-  if (auto kept = refuse_exported(directory); !kept) return kept.error();
+  if (auto fit = refuse_unfinished_or_exported(directory); !fit) return fit.error();
   journal::PosixFileSystem files;
   Outcome<Target> made = Target::make(files, new_directory, directory);
   if (!made) return made.error();

@@ -10,4 +10,8 @@ namespace millrace::server {
 /// not all that it should have. To be called before anything else is done with one.
 [[nodiscard]] Outcome<Done> refuse_unfinished(const std::string& directory);
 
+/// The same, and refuses a directory whose jobs were exported: served, or served in a copy, they
+/// would be run at two places.
+[[nodiscard]] Outcome<Done> refuse_unfinished_or_exported(const std::string& directory);
+
 }  // namespace millrace::server
