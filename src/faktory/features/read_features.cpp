@@ -134,7 +134,6 @@ MaybeRefused take_track(const Custom& custom, std::string_view jid, JobFeatures&
 }
 
 MaybeRefused take_batch(const Custom& custom, JobFeatures& features) {
-  if (custom.bid.empty()) return std::nullopt;
   const auto bid = is_string(custom.bid) ? parse_bid(meaning_of(custom.bid)) : std::nullopt;
   if (!bid)
     return RefusedJob{JobReason::kNoSuchBatch, custom.bid == R"("")" ? "" : shown(custom.bid)};
@@ -145,7 +144,7 @@ MaybeRefused take_batch(const Custom& custom, JobFeatures& features) {
 /// A string, or a number as it is written: the ids of tenants are often numbers.
 MaybeRefused take_key(const Custom& custom, JobFeatures& features) {
   const std::string_view value = custom.throttle_key;
-  if (value.empty() || value == R"("")") return std::nullopt;
+  if (value == R"("")") return std::nullopt;
   const bool is_number = value.front() == '-' || (value.front() >= '0' && value.front() <= '9');
   if (!is_string(value) && !is_number) return refused(JobReason::kInvalidThrottleKey, value);
   std::string key = is_string(value) ? meaning_of(value) : std::string(value);
@@ -168,6 +167,7 @@ std::optional<RefusedJob> read_features(const JobMembers& members, Time wall,
   const Time first_run = std::max(job.due, wall);
   if (MaybeRefused no = take_lock(custom, members, first_run, secret, job)) return no;
   if (MaybeRefused no = take_expiry(custom, first_run, features)) return no;
+  // Few jobs have these members, and the others pay nothing for them.
   if (!custom.bid.empty()) {
     if (MaybeRefused no = take_batch(custom, features)) return no;
   }
