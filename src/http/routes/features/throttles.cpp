@@ -69,6 +69,11 @@ Response refuse_name(std::string_view queue) {
   return refuse(400, concat("no queue can have the name \"", cut(queue, kNameShownBytes), "\""));
 }
 
+/// A pattern of types works in a config file. Here it would limit one type of that very name.
+bool is_pattern_of_types(std::string_view name) {
+  return is_type_name(name) && name.find_first_of("*?[") != name.npos;
+}
+
 Response say_unlimited() {
   return refuse(404, "nothing limits this queue or type");
 }
@@ -121,6 +126,9 @@ Response set_throttle(const Call& call) {
   // Limits of a queue that cannot be would limit nothing, and nobody would notice.
   const bool is_possible = is_type_name(call.name) || call.site.is_queue_name(call.name);
   if (!is_too_long && !is_possible) return refuse_name(call.name);
+  if (call.name == kTypePrefix || is_pattern_of_types(call.name)) {
+    return refuse(400, "after type: comes one jobtype; patterns are for config files");
+  }
   if (!can_have(call.name, *limits)) {
     return refuse(400, "worker and per_key limit a queue, and no type");
   }

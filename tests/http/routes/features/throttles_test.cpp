@@ -215,6 +215,19 @@ TEST_CASE("throttles: where only a rate limits a type, its running jobs are not 
   CHECK(shown["held"] == 1);
 }
 
+TEST_CASE("throttles: by hand one type is limited, and no pattern of types") {
+  WebFixture web;
+  for (const char* name : {"type:", "type:Mail*", "type:[a]"}) {
+    CAPTURE(name);
+    const Response refused = web.post("/api/v1/throttles/" + std::string(name) + "/set",
+                                      {{"concurrency", 2}, {"timeout_s", 60}});
+    CHECK(refused.status == 400);
+    CHECK(Json::parse(refused.body)["error"] ==
+          "after type: comes one jobtype; patterns are for config files");
+  }
+  CHECK(web.read("/api/v1/throttles")["total"] == 0);
+}
+
 TEST_CASE("throttles: a type has no limit of each worker or key") {
   WebFixture web;
   for (const char* name : {"worker", "per_key"}) {
