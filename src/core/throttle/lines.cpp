@@ -73,7 +73,7 @@ void Lines::complete_some(absl::FunctionRef<const Job&(JobSlot)> job_in) {
 
 // ---- whose turn it is ---------------------------------------------------------------------------
 
-Lines::Next Lines::next(std::uint32_t per_key, FullType full_type, Time now) {
+Lines::Next Lines::next(std::uint32_t per_key, TypeOf type_of, Time now) {
   for (std::size_t looks = 0; looks < kSliceJobs; ++looks) {
     if (open_.empty()) return {};
     LineGroup& group = *open_.begin()->second;
@@ -90,9 +90,13 @@ Lines::Next Lines::next(std::uint32_t per_key, FullType full_type, Time now) {
       continue;
     }
     const ReadyEntry entry = line.rank.first;
-    Throttle* const full = group.type == nullptr ? full_type(entry.slot) : nullptr;
-    if (full == nullptr) return {.job = entry};
-    skip(line, entry, *full);
+    Throttle* const type = group.type == nullptr ? type_of(entry.slot) : nullptr;
+    if (type == nullptr) return {.job = entry};
+    if (!type->has_room(now)) {
+      skip(line, entry, *type);
+    } else if (!unpark_earlier(*type)) {
+      return {.job = entry};
+    }
   }
   return {.job = std::nullopt, .is_cut = true};
 }
@@ -120,6 +124,16 @@ void Lines::unpark(const Throttle& type) {
   CHECK(found != types_.end());
   found->second->parked = 0;
   settle(*found->second);
+}
+
+/// The type has a free slot, and jobs of it that were passed over still wait to be looked at: they
+/// come before one that was not. Whether there are such.
+bool Lines::unpark_earlier(Throttle& type) {
+  const auto found = types_.find(&type);
+  if (found == types_.end() || found->second->parked == 0) return false;
+  type.parked.erase(found->second->parked);
+  unpark(type);
+  return true;
 }
 
 /// A job of the key comes, and no other one waits: it comes last. Without keys all are in order.

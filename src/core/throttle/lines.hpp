@@ -99,10 +99,11 @@ class Lines {
     std::optional<ReadyEntry> job;
     bool is_cut = false;  ///< a slice of the jobs was passed over, and the rest not looked at
   };
-  /// The throttle of a job's type, if that hands out nothing now; else null.
-  using FullType = absl::FunctionRef<Throttle*(JobSlot)>;
+  /// The limits of a job's type; null: it has none, or nothing of it runs and nothing was passed
+  /// over.
+  using TypeOf = absl::FunctionRef<Throttle*(JobSlot)>;
   /// The job to be handed out next. At most `per_key` of a key run at a time; 0: any number.
-  [[nodiscard]] Next next(std::uint32_t per_key, FullType full_type, Time now);
+  [[nodiscard]] Next next(std::uint32_t per_key, TypeOf type_of, Time now);
   /// A job of this key was handed out: it comes last now.
   void take_turn(const Job& job);
 
@@ -151,6 +152,7 @@ class Lines {
   void collect(LineGroup& group);
   void skip(Line& line, const ReadyEntry& entry, Throttle& type);
   void park(LineGroup& group, Time now);
+  [[nodiscard]] bool unpark_earlier(Throttle& type);
   void open_key_again(JobKey& key);
 
   Throttles& throttles_;

@@ -79,15 +79,13 @@ Throttle& Throttles::open_type(const std::string& name) {
   return type;
 }
 
-/// The throttle of the job's type, if that hands out nothing now.
-Throttle* Throttles::full_type(const Job& job, Time now) {
+/// The throttle of the job's type; null where all that may be known of it is that it has room.
+Throttle* Throttles::type_of(const Job& job) {
   const std::string* const name = limited_type(job);
   if (name == nullptr) return nullptr;
-  const auto found = names_.find(*name);
   // A type of which nothing runs has room, unless it is not known yet what runs.
-  if (found == names_.end() && !are_types_counting_) return nullptr;
-  Throttle& type = open_type(*name);
-  return type.has_room(now) ? nullptr : &type;
+  if (!are_types_counting_ && !names_.contains(*name)) return nullptr;
+  return &open_type(*name);
 }
 
 // ---- slots --------------------------------------------------------------------------------------
@@ -172,18 +170,17 @@ void Throttles::leave_line(Queue& queue, const Job& job, const ReadyEntry& entry
 }
 
 std::optional<ReadyEntry> Throttles::next(Queue& queue, WithBody with_body, Time now) {
-  const auto full = [&](JobSlot slot) {
-    return has_types_ ? full_type(with_body(slot), now) : nullptr;
-  };
+  const auto type = [&](JobSlot slot) { return has_types_ ? type_of(with_body(slot)) : nullptr; };
   if (queue.lines == nullptr) {
     const ReadyEntry first = *queue.ready.begin();
-    if (full(first.slot) == nullptr) return first;
+    const Throttle* const of_first = type(first.slot);
+    if (of_first == nullptr || of_first->has_room(now)) return first;
     std::unique_ptr<Lines>& lines = lines_[queue.id];
     lines = std::make_unique<Lines>(*this, queue, false);
     queue.lines = lines.get();
   }
   const std::uint32_t per_key = queue.throttle == nullptr ? 0 : queue.throttle->limits.per_key;
-  const Lines::Next next = queue.lines->next(per_key, full, now);
+  const Lines::Next next = queue.lines->next(per_key, type, now);
   if (next.is_cut) unfinished_.push_back(queue.id);
   return next.job;
 }

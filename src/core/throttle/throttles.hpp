@@ -210,7 +210,7 @@ class Throttles final : private QueueWatcher {
   [[nodiscard]] std::vector<Place> types() const;
   [[nodiscard]] const std::string* limited_type(const Job& job);
   [[nodiscard]] Throttle& open_type(const std::string& name);
-  [[nodiscard]] Throttle* full_type(const Job& job, Time now);
+  [[nodiscard]] Throttle* type_of(const Job& job);
   void set_lives(SlotHolder& holder, bool lives);
   SlotHolder& holder_of(const Reservation& held);
   [[nodiscard]] SlotHolder* find_holder(std::string_view wid, ClientId connection) const;

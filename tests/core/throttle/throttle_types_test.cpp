@@ -196,6 +196,23 @@ TEST_CASE("type throttle: the job of a connection whose TTR is over frees the sl
   CHECK(fixture.got(waiting));
 }
 
+TEST_CASE("type throttle: a job that comes when a slot is free comes after those that wait") {
+  Mail fixture;
+  const auto put = [&fixture](Pri pri) {
+    NewJob job{.kind = JobKind::kWorkUnit, .queue = "default", .pri = pri, .ttr_s = 5};
+    return fixture.put("type=Mail,", std::move(job));
+  };
+  const ClientId holder = fixture.client();
+  const JobId late = put(9);
+  CHECK(fixture.reserve(holder) == late);
+  const JobId urgent = put(1);
+  const ClientId waiting = fixture.client();
+  CHECK(fixture.wait_for(waiting, {"default"}, "w"));
+  // Its time is over: it frees the slot, and comes back at once.
+  fixture.advance(5s);
+  CHECK(fixture.got(waiting) == urgent);
+}
+
 TEST_CASE("type throttle: queues that wait for a type take turns") {
   Mail fixture;
   const ClientId holder = fixture.client();
