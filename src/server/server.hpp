@@ -64,7 +64,7 @@ class Server : private Duties, private Deadline {
     std::size_t web_connections_max = kWebConnectionsMax;
     std::string description = faktory::Settings{}.description;
     std::size_t dead_jobs_max = Broker::Options{}.dead_jobs_max;
-    bool pushes_once = Broker::Options{}.pushes_once;
+    PushRules pushes = {};
     FinishedJobs::Limits finished = {};
     WorkerRules workers;
     std::size_t job_bytes_max = kPutBytesMaxDefault;  ///< a body put over beanstalk

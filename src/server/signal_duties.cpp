@@ -50,7 +50,7 @@ Server::Options server_options(const Config& config, const Secrets& secrets) {
           .connections_max = config.connections_max,
           .description = config.description,
           .dead_jobs_max = config.dead_jobs_max,
-          .pushes_once = config.pushes_once,
+          .pushes = config.pushes,
           .finished = config.finished,
           .workers = {.timeout = config.worker_timeout,
                       .poison_after = config.poison_after,

@@ -458,6 +458,54 @@ class PushOnceTest(ServerTest):
         self.assertEqual(self.count(server), 4)
 
 
+class PushOnceAfterEndTest(ServerTest):
+    """With `--push-once SECONDS`, the job may have ended before the client pushes it again."""
+
+    def run_job(self, server):
+        client = self.open(Faktory(server.faktory_address, wid="worker"))
+        client.push("job-00001", args=[1])
+        self.assertEqual(client.fetch()["jid"], "job-00001")
+        client.ack("job-00001")
+        return client
+
+    def waiting(self, client):
+        return client.info()["faktory"]["queues"]["default"]
+
+    def test_it_survives_a_kill_and_is_forgotten_in_time(self):
+        server = self.server("--push-once=3").start()
+        client = self.run_job(server)
+        began = time.monotonic()
+        server.kill()
+        server.start()
+        client = self.open(Faktory(server.faktory_address))
+
+        def is_added():
+            client.push("job-00001", args=[1])
+            return self.waiting(client) == 1
+
+        self.assertFalse(is_added())
+        wait_until(is_added, "the push is forgotten")
+        self.assertGreater(time.monotonic() - began, 2.5)
+
+    def test_a_flush_and_a_start_without_it_forget(self):
+        server = self.server("--push-once=3600").start()
+        client = self.run_job(server)
+        client.push("job-00001", args=[1])
+        self.assertEqual(self.waiting(client), 0)
+        metrics = Web(server.web_address).get("/metrics")[2].decode()
+        self.assertIn("millrace_pushes_remembered 1\n", metrics)
+        client.command("FLUSH")
+        client.push("job-00001", args=[1])
+        self.assertEqual(self.waiting(client), 1)
+        client.fetch()
+        client.ack("job-00001")
+        server.flags.remove("--push-once=3600")
+        server.restart()
+        client = self.open(Faktory(server.faktory_address))
+        client.push("job-00001", args=[1])
+        self.assertEqual(self.waiting(client), 1)
+
+
 class LostWorkerTest(ServerTest):
     """A worker that was killed: its connections are closed, and nobody said END."""
 

@@ -247,6 +247,20 @@ std::string tell_throttles(const View& view) {
   return text;
 }
 
+std::string tell_pushes(const EndedPushes& pushes) {
+  std::map<JobId, std::string> lines;
+  for (EndedPushes::Slot slot = 0; slot < pushes.slot_end(); ++slot) {
+    const PushEnded* const push = pushes.in_slot(slot);
+    if (push == nullptr) continue;
+    lines[push->job] = "push " + std::to_string(push->key.high) + "," +
+                       std::to_string(push->key.low) + " of " + std::to_string(push->job) +
+                       " ended_at=" + number(push->ended_at) + "\n";
+  }
+  std::string text;
+  for (const auto& [job, line] : lines) text += line;
+  return text;
+}
+
 std::string tell_attempts(const View& view, const Job& job) {
   const Attempts* const attempts = view.attempts_of(job);
   if (attempts == nullptr) return "";
@@ -293,7 +307,8 @@ std::string tell_job(const View& view, const Job& job) {
 }  // namespace
 
 std::vector<std::string> record_life() {
-  InMemoryServer server;
+  // What ended yesterday is forgotten by now.
+  InMemoryServer server({.pushes = {.after_end = 1h}});
   connect(server);
   work_yesterday(server);
   work_with_tubes(server);
@@ -327,6 +342,7 @@ std::string tell(const View& view) {
             " failed=" + std::to_string(day.failed) + "\n";
   }
   text += tell_batches(view) + tell_cron(view) + tell_throttles(view);
+  text += tell_pushes(view.ended_pushes());
   if (view.track_count() > 0) text += "tracks " + std::to_string(view.track_count()) + "\n";
   return text;
 }

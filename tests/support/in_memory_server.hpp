@@ -32,6 +32,7 @@ class InMemoryServer {
     beanstalk::Settings beanstalk;
     faktory::Settings faktory;  ///< without `random`: numbers that are the same each time
     std::uint64_t random_seed = 1;
+    PushRules pushes = {};
     Time now{std::chrono::seconds{1'700'000'000}};
   };
 

@@ -257,6 +257,7 @@ Time Broker::tick(Time now) {
   parts.long_tasks.work(now);
   parts.dead_set.purge(now);
   parts.tracking.remove_due(now);
+  parts.push_once.forget_due(now);
   parts.workers.reap(now);
   parts.batch_lives.end_due(now);
   // Last: everything above may have ended members.
@@ -264,8 +265,9 @@ Time Broker::tick(Time now) {
   return std::min({parts.expired.next_due(), parts.schedule.next_due(), parts.expiry.next_due(),
                    parts.lost_jobs.next_due(), parts.pauses.next_due(), parts.waits.next_due(),
                    parts.long_tasks.next_due(), parts.dead_set.next_due(),
-                   parts.tracking.next_due(), parts.workers.next_due(), parts.slots.next_due(),
-                   parts.batch_lives.next_due(), parts.batch_callbacks.next_due()});
+                   parts.tracking.next_due(), parts.push_once.next_due(), parts.workers.next_due(),
+                   parts.slots.next_due(), parts.batch_lives.next_due(),
+                   parts.batch_callbacks.next_due()});
 }
 
 std::uint64_t Broker::step_count() const {

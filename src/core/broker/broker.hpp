@@ -13,6 +13,7 @@
 #include "core/broker/features/activity.hpp"
 #include "core/broker/features/cron_runs.hpp"
 #include "core/broker/features/finished_jobs.hpp"
+#include "core/broker/features/push_once.hpp"
 #include "core/broker/features/type_meters.hpp"
 #include "core/broker/requests.hpp"
 #include "core/broker/worker_operations.hpp"
@@ -48,8 +49,7 @@ class Broker {
     LockSecret lock_secret{};
     /// How many pushed jobs may be dead; beyond it the one that died first is removed.
     std::size_t dead_jobs_max = std::numeric_limits<std::size_t>::max();
-    /// A push that is sent again while its job lives adds nothing (`PushOnce`).
-    bool pushes_once = true;
+    PushRules pushes = {};
     FinishedJobs::Limits finished = {};
   };
 

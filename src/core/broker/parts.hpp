@@ -42,6 +42,7 @@ struct BrokerParts {
   AdmissionControl admission;
   ConnectedClients clients;
   Tracking tracking;
+  PushOnce push_once;
   FinishedJobs finished;
   TypeMeters types;
   JobEvents events;
@@ -53,7 +54,6 @@ struct BrokerParts {
   AttemptLog attempts;
   JobMoves moves;
   NewJobs new_jobs;
-  PushOnce push_once;
   BatchCallbacks batch_callbacks;
   BatchLives batch_lives;
   Retries retries;

@@ -100,6 +100,7 @@ class Decoder {
   }
   void operator()(LockKey& key) { take(key); }
   void operator()(LockSecret& secret) { take(secret); }
+  void operator()(PushKey& key) { take(key); }
   void operator()(Time& time) { time = Time{Duration{signed_number()}}; }
 
   template <typename String>

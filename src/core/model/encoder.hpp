@@ -213,6 +213,7 @@ class Encoder {
   }
   MILLRACE_INLINE void operator()(const LockKey& key) { put(key); }
   void operator()(const LockSecret& secret) { put(secret); }
+  void operator()(const PushKey& key) { put(key); }
   MILLRACE_INLINE void operator()(const JobFields& job) { put(job); }
   void operator()(const ThrottleLimits& limits) { put(limits); }
   void operator()(const JobBatchFields& batch) { put(batch); }

@@ -187,7 +187,7 @@ inline constexpr std::uint32_t kKeyBit = 1u << 31;
   return features.jid_hash | features.is_tracked << kTrackedShift |
          features.locks_until_start << kUntilStartShift | features.role << kRoleShift |
          (features.wants_lock() ? kLockBit : 0) | (features.expires() ? kExpiresBit : 0) |
-         (features.batch != 0 ? kBatchBit : 0) | (features.key().empty() ? 0 : kKeyBit);
+         (features.batch != 0 ? kBatchBit : 0) | (features.throttle_key ? kKeyBit : 0);
 }
 inline void unpack(std::uint32_t bits, JobFeatures& features) {
   features.jid_hash = bits & kJidHashBits;
@@ -332,6 +332,21 @@ void each_field(Of<DayCounts> auto& day, Visit& visit) {
 template <typename Visit>
 void each_field(Of<ClockRead> auto& record, Visit& visit) {
   visit_all<ClockRead>(visit, record.at);
+}
+
+template <typename Visit>
+void each_field(Of<PushKey> auto& key, Visit& visit) {
+  visit_all<PushKey>(visit, Word{key.high}, Word{key.low});
+}
+
+template <typename Visit>
+void each_field(Of<PushEnded> auto& record, Visit& visit) {
+  visit_all<PushEnded>(visit, record.key, record.job, record.ended_at);
+}
+
+template <typename Visit>
+void each_field(Of<PushForgotten> auto& record, Visit& visit) {
+  visit_all<PushForgotten>(visit, record.key);
 }
 
 template <typename Visit>

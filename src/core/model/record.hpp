@@ -11,6 +11,7 @@
 #include "core/model/features/cron_run.hpp"
 #include "core/model/features/job_batch.hpp"
 #include "core/model/features/lock_secret.hpp"
+#include "core/model/features/push_key.hpp"
 #include "core/model/features/track.hpp"
 #include "core/model/job.hpp"
 #include "core/model/types.hpp"
@@ -238,10 +239,30 @@ struct ClockRead {
   bool operator==(const ClockRead&) const = default;
 };
 
-using Record = std::variant<JobAdded, JobChanged, JobRemoved, QueueChanged, CountersChanged,
-                            HistoryChanged, JobBatchAdded, JobBatchChanged, JobBatchRemoved,
-                            TrackChanged, TrackRemoved, CronChanged, CronRemoved, ThrottleChanged,
-                            ThrottleRemoved, LockSecretDrawn, AttemptEnded, ClockRead>;
+/// The job of a push has ended, and the push is remembered.
+struct PushEnded {
+  static constexpr std::uint8_t kTag = 20;
+
+  PushKey key;
+  JobId job = 0;
+  Time ended_at{};
+
+  bool operator==(const PushEnded&) const = default;
+};
+
+struct PushForgotten {
+  static constexpr std::uint8_t kTag = 21;
+
+  PushKey key;
+
+  bool operator==(const PushForgotten&) const = default;
+};
+
+using Record =
+    std::variant<JobAdded, JobChanged, JobRemoved, QueueChanged, CountersChanged, HistoryChanged,
+                 JobBatchAdded, JobBatchChanged, JobBatchRemoved, TrackChanged, TrackRemoved,
+                 CronChanged, CronRemoved, ThrottleChanged, ThrottleRemoved, LockSecretDrawn,
+                 AttemptEnded, ClockRead, PushEnded, PushForgotten>;
 
 template <typename Kind, typename OfRecord = Record>
 inline constexpr bool kIsRecordKind = false;

@@ -6,6 +6,8 @@
 #include <string_view>
 
 #include "base/long_text.hpp"
+#include "core/model/features/lock_secret.hpp"
+#include "core/model/features/push_key.hpp"
 #include "core/model/job.hpp"
 #include "core/model/wall_clock.hpp"
 
@@ -47,6 +49,19 @@ class WorkUnitFormat {
   /// after args.
   [[nodiscard]] virtual bool is_same(const Job& /*job*/, std::string_view /*body*/) const {
     return false;
+  }
+
+  /// Names the push of this body into that queue and batch: two that `is_same` calls one have one
+  /// key, and any others have keys that differ. nullopt: the body is broken, or longer than
+  /// `kLongBodyBytes`.
+  struct PushTarget {
+    std::string_view queue;
+    JobBatchId batch = 0;
+  };
+  [[nodiscard]] virtual std::optional<PushKey> push_key(std::string_view /*body*/,
+                                                        const PushTarget& /*target*/,
+                                                        const LockSecret& /*secret*/) const {
+    return std::nullopt;
   }
 
   /// The part of a pushed job's body that has its jid and jobtype, for a look at them when the job

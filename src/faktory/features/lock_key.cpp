@@ -1,15 +1,12 @@
 #include "faktory/features/lock_key.hpp"
 
-#include <sodium/crypto_shorthash_siphash24.h>
-
-#include <array>
-#include <cstdint>
 #include <cstring>
 #include <string>
 
 #include "base/buffer.hpp"
 #include "base/limits.hpp"
 #include "base/varint.hpp"
+#include "faktory/features/keyed_hash.hpp"
 #include "faktory/json/canonical_json.hpp"
 
 namespace millrace::faktory {
@@ -32,16 +29,9 @@ LockKey lock_key(const LockSecret& secret, std::string_view jobtype, std::string
   const char* const end = write_text(queue, write_text(jobtype, text.data()));
   text.resize(static_cast<std::size_t>(end - text.data()));
   append_canonical(args, text);
-  static_assert(sizeof secret == crypto_shorthash_siphashx24_KEYBYTES);
-  std::array<unsigned char, crypto_shorthash_siphashx24_KEYBYTES> own{};
-  std::memcpy(own.data(), &secret, own.size());
-  std::array<unsigned char, crypto_shorthash_siphashx24_BYTES> hash{};
-  crypto_shorthash_siphashx24(hash.data(), reinterpret_cast<const unsigned char*>(text.data()),
-                              text.size(), own.data());
+  const KeyedHash hash = keyed_hash(secret, text);
   reset(text, kKeptBufferBytesMax);
-  LockKey key;
-  std::memcpy(&key.high, hash.data(), sizeof key.high);
-  std::memcpy(&key.low, hash.data() + sizeof key.high, sizeof key.low);
+  LockKey key{.high = hash.high, .low = hash.low};
   // Zero means that no lock is wanted.
   if (key == LockKey{}) key.low = 1;
   return key;

@@ -15,9 +15,8 @@ using SecretOfLocks = std::function<LockSecret()>;
   return {};
 }
 
-/// The lock of unique jobs of this type, with these arguments, in this queue: SipHash-2-4 of the
-/// three in canonical form (Aumasson and Bernstein, 2012), with 128 bits. `args` is JSON that was
-/// checked.
+/// The lock of unique jobs of this type, with these arguments, in this queue: the `keyed_hash` of
+/// the three in canonical form. `args` is JSON that was checked.
 [[nodiscard]] LockKey lock_key(const LockSecret& secret, std::string_view jobtype,
                                std::string_view args, std::string_view queue);
 

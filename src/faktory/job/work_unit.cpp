@@ -7,6 +7,8 @@
 #include "base/base64.hpp"
 #include "base/text.hpp"
 #include "base/text_map.hpp"
+#include "base/varint.hpp"
+#include "faktory/features/keyed_hash.hpp"
 #include "faktory/job/failed_run.hpp"
 #include "faktory/job/stored_form.hpp"
 #include "faktory/json/checked_json.hpp"
@@ -202,6 +204,11 @@ std::string_view at_and_args(std::string_view rest) {
   return rest.substr(0, begin + end_of_value(rest.substr(begin)));
 }
 
+/// The jobtype as it was sent, with its name.
+std::string_view raw_type_of(const StoredForm& form) {
+  return form.head.substr(0, form.created_at());
+}
+
 /// Also from `rest`, whose first or second member is `args`.
 void summarize_form(const StoredForm& form, WorkUnitFormat::Summary& summary) {
   summary.jid = text_of(form.raw_jid);
@@ -291,15 +298,31 @@ bool WorkUnits::is_same(const Job& job, std::string_view body) const {
   const std::optional<StoredForm> known = stored_form_of(job);
   const std::optional<StoredForm> pushed = decode_work_unit(body);
   if (!known || !pushed || known->raw_jid != pushed->raw_jid) return false;
-  const auto type_of = [](const StoredForm& form) {
-    return form.head.substr(0, form.created_at());
-  };
-  if (type_of(*known) != type_of(*pushed)) return false;
+  if (raw_type_of(*known) != raw_type_of(*pushed)) return false;
   // Most clients that push a job again send what they sent before.
   if (known->rest == pushed->rest) return true;
   // Arguments are not looked for in what is long, since all clients wait.
   if (std::max(job.body_view().size(), body.size()) > kComparedBytesMax) return false;
   return at_and_args(known->rest) == at_and_args(pushed->rest);
+}
+
+std::optional<PushKey> WorkUnits::push_key(std::string_view body, const PushTarget& target,
+                                           const LockSecret& secret) const {
+  if (body.size() > kLongBodyBytes) return std::nullopt;
+  const std::optional<StoredForm> form = decode_work_unit(body);
+  if (!form) return std::nullopt;
+  // As `is_same`: what is long counts with all that follows its arguments.
+  const std::string_view rest =
+      body.size() > kComparedBytesMax ? form->rest : at_and_args(form->rest);
+  std::string text;
+  append_varint(target.batch, text);
+  // With its length each: so no two lists of texts give the same bytes.
+  for (const std::string_view each : {target.queue, form->raw_jid, raw_type_of(*form), rest}) {
+    append_varint(each.size(), text);
+    text += each;
+  }
+  const KeyedHash hash = keyed_hash(secret, text);
+  return PushKey{.high = hash.high, .low = hash.low};
 }
 
 void WorkUnits::render(const Job& job, std::string_view queue, WallClock clock,

@@ -11,6 +11,7 @@
 #include "base/limits.hpp"
 #include "cli/options/choice.hpp"
 #include "core/broker/features/finished_jobs.hpp"
+#include "core/broker/features/push_once.hpp"
 #include "core/model/types.hpp"
 #include "core/throttle/limits.hpp"
 #include "server/backup/backup.hpp"
@@ -78,7 +79,7 @@ struct Config {
   std::string description = "Faktory";  ///< what INFO says that the server is
   std::uint64_t connections_max = 0;    ///< of Faktory clients; 0: no limit
   std::size_t dead_jobs_max = 1'000'000;
-  bool pushes_once = true;
+  PushRules pushes;
   FinishedJobs::Limits finished;
   std::optional<Duration> worker_timeout = 60s;  ///< see `WorkerRules`
   std::uint32_t poison_after = 3;

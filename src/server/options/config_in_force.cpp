@@ -40,6 +40,11 @@ std::vector<std::pair<std::string, std::string>> shown_options(const Config& con
     for (const std::string& name : config.web_hosts) all += (all.empty() ? "" : ", ") + name;
     return all.empty() ? std::string("none") : all;
   };
+  const auto pushes = [&] {
+    const Duration after_end = config.pushes.after_end;
+    if (!config.pushes.is_on) return std::string("off");
+    return after_end == Duration{} ? std::string("on") : std::to_string(after_end / 1s);
+  };
   return {{"data", config.is_volatile ? "none (--volatile)" : config.data},
           {"log", config.log.empty() ? "none" : engines::shown_url(config.log)},
           {"node", config.node.empty() ? "none" : config.node},
@@ -64,7 +69,7 @@ std::vector<std::pair<std::string, std::string>> shown_options(const Config& con
            config.connections_max == 0 ? "no limit" : std::to_string(config.connections_max)},
           {"description", config.description},
           {"dead-max-jobs", std::to_string(config.dead_jobs_max)},
-          {"push-once", config.pushes_once ? "on" : "off"},
+          {"push-once", pushes()},
           {"keep-finished", std::to_string(config.finished.jobs_max) + "," +
                                 std::to_string(config.finished.age_max / 1s) + "s"},
           {"worker-timeout", config.worker_timeout ? std::to_string(*config.worker_timeout / 1s)

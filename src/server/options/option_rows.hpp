@@ -88,9 +88,10 @@ inline constexpr std::array kOptionRows = {
         is_same<&Config::dead_jobs_max>},
     OptionRow{
         "push-once", "MODE",
-        "A push that is sent again while its job lives adds no second one: on or off (default: on)",
-        [](Config& c, const std::string& text) { return set_switch(c.pushes_once, text); },
-        is_same<&Config::pushes_once>},
+        "A push that is sent again while its job lives, or so many seconds after its end, adds no "
+        "second one: on, off or SECONDS (default: on)",
+        [](Config& c, const std::string& text) { return set_pushes(c.pushes, text); },
+        is_same<&Config::pushes>},
     OptionRow{
         "keep-finished", "N[,AGE]",
         "How many finished jobs are remembered, 0 to 100000, and how long (default: 10000,24h)",

@@ -157,6 +157,17 @@ Outcome<Done> set_timeout(std::optional<Duration>& member, const std::string& te
   return Done{};
 }
 
+Outcome<Done> set_pushes(PushRules& member, const std::string& text) {
+  if (text == "on" || text == "off") {
+    member = {.is_on = text == "on"};
+    return Done{};
+  }
+  const auto seconds = read_number(text, 0, PushOnce::kAfterEndMax / 1s);
+  if (!seconds) return Problem{seconds.error().text + ", or on or off"};
+  member = {.is_on = true, .after_end = std::chrono::seconds(*seconds)};
+  return Done{};
+}
+
 Outcome<Done> set_finished(FinishedJobs::Limits& member, const std::string& text) {
   const std::size_t comma = text.find(',');
   const auto jobs = read_number(text.substr(0, comma), 0, FinishedJobs::kJobsMax);

@@ -217,6 +217,16 @@ TEST_CASE("record: what the clock showed is read as it was written") {
   CHECK(hex_of(bytes) == "1302");
 }
 
+TEST_CASE("record: an ended push is read as it was written, and so is its removal") {
+  const PushEnded ended{
+      .key = {.high = 0x0123456789abcdef, .low = UINT64_MAX}, .job = 300, .ended_at = Time{1ns}};
+  CHECK((round_trip(ended) == ended));
+  CHECK((round_trip(PushForgotten{.key = ended.key}) == PushForgotten{.key = ended.key}));
+  std::string bytes;
+  encode(ended, bytes);
+  CHECK(hex_of(bytes) == "14efcdab8967452301ffffffffffffffffac0202");
+}
+
 TEST_CASE("record: the secret of locks is read as it was written") {
   const LockSecretDrawn record{.secret = {.low = 0x0123456789abcdef, .high = UINT64_MAX}};
   CHECK((round_trip(record) == record));
@@ -397,6 +407,8 @@ TEST_CASE("record: its length is counted as it is written") {
         Record(ThrottleChanged{.queue = "q", .limits = {.concurrency = 300}, .full_at = kNever}),
         Record(ThrottleRemoved{.queue = "q"}), Record(LockSecretDrawn{.secret = {.low = 1}}),
         Record(ClockRead{.at = Time{1s}}), Record(whole_job_with_features()),
+        Record(PushEnded{.key = {.high = 1, .low = 2}, .job = 300, .ended_at = Time{1s}}),
+        Record(PushForgotten{.key = {.high = 1, .low = 2}}),
         Record(AttemptEnded{.id = 1, .attempt = Attempt{.wid = "w"}}),
         Record(CronChanged{.id = "e", .runs = {{.jid = "jid"}}}), Record(CronRemoved{.id = "e"})}) {
     std::string bytes;

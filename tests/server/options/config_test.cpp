@@ -89,11 +89,20 @@ TEST_CASE("config: every option as a flag") {
   CHECK(config.tls_key_file == "/k");
   CHECK(config.connections_max == 20);
   CHECK(config.dead_jobs_max == 0);
-  CHECK_FALSE(config.pushes_once);
+  CHECK_FALSE(config.pushes.is_on);
   CHECK(config.worker_timeout == 5s);
   CHECK(config.poison_after == 10);
   CHECK(config.extends_while_alive);
   CHECK(config.is_insecure);
+}
+
+TEST_CASE("config: which pushes are known when they are sent again") {
+  CHECK(serve({}).pushes == PushRules{.is_on = true, .after_end = 0s});
+  CHECK(serve({"--push-once", "on"}).pushes == PushRules{});
+  CHECK(serve({"--push-once", "600"}).pushes == PushRules{.is_on = true, .after_end = 600s});
+  CHECK(serve({"--push-once", "0"}).pushes == PushRules{});
+  CHECK(serve({"--push-once", "2592000"}).pushes.after_end == PushOnce::kAfterEndMax);
+  CHECK(refusal({"--push-once", "2592001"}).ends_with(", or on or off"));
 }
 
 TEST_CASE("config: a time after which workers are gone, and how often, have limits") {

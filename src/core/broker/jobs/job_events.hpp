@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/broker/features/finished_jobs.hpp"
+#include "core/broker/features/push_once.hpp"
 #include "core/broker/features/tracking.hpp"
 #include "core/broker/requests.hpp"
 #include "core/model/refusal.hpp"
@@ -18,8 +19,19 @@ namespace millrace {
 class JobEvents {
  public:
   /// All outlive this.
-  JobEvents(Ledger& ledger, Tracking& tracking, FinishedJobs& finished, Tally& tally)
-      : ledger_(ledger), tracking_(tracking), finished_(finished), tally_(tally) {}
+  struct Parts {
+    Ledger& ledger;
+    Tracking& tracking;
+    PushOnce& push_once;
+    FinishedJobs& finished;
+    Tally& tally;
+  };
+  explicit JobEvents(const Parts& parts)
+      : ledger_(parts.ledger),
+        tracking_(parts.tracking),
+        push_once_(parts.push_once),
+        finished_(parts.finished),
+        tally_(parts.tally) {}
 
   /// Whether a job with these features may be pushed. Refused: its batch is not there, or another
   /// job holds its lock.
@@ -47,11 +59,12 @@ class JobEvents {
   /// take it again.
   void free_lock(const Job& job, Time now);
 
-  /// Records that the job is gone. Of a tracked one the body may be read: throws
-  /// std::runtime_error, and changes nothing, when it cannot be.
+  /// Records that the job is gone. Of a tracked one the body may be read, and of any whose push is
+  /// remembered: throws std::runtime_error, and changes nothing, when it cannot be.
   void remove(const Job& job, JobEnd end, Time now) {
     if (job.features) this->end(job, end, now);
     if (end != JobEnd::kFlushed) {
+      if (push_once_.remembers()) push_once_.note_end(job, now);
       finished_.note(job, ledger_.store().queues().at(job.queue), end, now);
     }
     ledger_.commit(JobRemoved{.id = job.id});
@@ -80,6 +93,7 @@ class JobEvents {
 
   Ledger& ledger_;
   Tracking& tracking_;
+  PushOnce& push_once_;
   FinishedJobs& finished_;
   Tally& tally_;
 };

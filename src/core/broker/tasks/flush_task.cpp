@@ -11,7 +11,8 @@ bool FlushTask::work(TaskContext& context, Time now) {
   remove_jobs(context, steps, now);
   if (next_slot < context.ledger.store().jobs().slot_end()) return false;
   if (!jobs_gone_at) jobs_gone_at = now;
-  return remove_tracks(context, steps) && forget_queues(context, steps);
+  return remove_tracks(context, steps) && forget_pushes(context, steps) &&
+         forget_queues(context, steps);
 }
 
 /// Before the jobs, whose end would make callbacks due. The oldest first: so a parent is gone
@@ -53,6 +54,18 @@ bool FlushTask::remove_tracks(TaskContext& context, std::size_t& steps) {
     context.ledger.commit(TrackRemoved{.jid = track->jid});
   }
   return next_track >= tracks.slot_end();
+}
+
+/// Not before the jobs: some may have ended meanwhile, and no push may be known of a job that is
+/// gone.
+bool FlushTask::forget_pushes(TaskContext& context, std::size_t& steps) {
+  const EndedPushes& pushes = context.ledger.store().ended_pushes();
+  for (; next_push < pushes.slot_end() && steps < kSliceJobs; ++next_push, ++steps) {
+    const PushEnded* const push = pushes.in_slot(next_push);
+    if (push == nullptr || push->ended_at > *jobs_gone_at) continue;
+    context.ledger.commit(PushForgotten{.key = push->key});
+  }
+  return next_push >= pushes.slot_end();
 }
 
 bool FlushTask::forget_queues(TaskContext& context, std::size_t& steps) {

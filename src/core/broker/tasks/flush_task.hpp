@@ -7,8 +7,9 @@
 
 namespace millrace {
 
-/// Removes every batch, every job and every track, and forgets which queues are kept and paused.
-/// What comes later stays; tracks stay that are written after the last job has gone.
+/// Removes every batch, every job, every track and what is remembered of pushes, and forgets which
+/// queues are kept and paused. What comes later stays; so do tracks that are written, and pushes
+/// whose jobs end, after the last job has gone.
 struct FlushTask {
   static constexpr bool kEndsWithClient = false;
 
@@ -22,6 +23,7 @@ struct FlushTask {
   JobSlot next_slot = 0;
   std::optional<Time> jobs_gone_at = {};
   Tracks::Slot next_track = 0;
+  EndedPushes::Slot next_push = 0;
   std::uint64_t next_queue = 0;
   std::uint64_t changed = 0;
 
@@ -29,6 +31,7 @@ struct FlushTask {
   void remove_batches(TaskContext& context, std::size_t& steps) const;
   void remove_jobs(TaskContext& context, std::size_t& steps, Time now);
   bool remove_tracks(TaskContext& context, std::size_t& steps);
+  bool forget_pushes(TaskContext& context, std::size_t& steps);
   bool forget_queues(TaskContext& context, std::size_t& steps);
 };
 

@@ -121,8 +121,112 @@ TEST_CASE("push once: of long bodies one is compared, if it may be the same by i
   CHECK(fixture.push("jid=one,a" + tail) != first);
 }
 
+// ---- after the end ------------------------------------------------------------------------------
+
+namespace {
+
+/// A broker that knows pushes for a minute after the ends of their jobs.
+struct Remembering : BrokerFixture {
+  Remembering() : BrokerFixture(options()) {}
+  static Broker::Options options() { return {.pushes = {.after_end = 60s}}; }
+
+  JobId done(const std::string& jid, std::string_view queue = "default") {
+    const JobId id = push("jid=" + jid, queue);
+    CHECK(fetch(worker, "w", {queue}) == id);
+    CHECK(broker.workers().ack(worker, jid, now));
+    return id;
+  }
+  [[nodiscard]] std::size_t remembered() const { return ledger.store().ended_pushes().size(); }
+  [[nodiscard]] std::size_t ready() const { return broker.view().job_count(JobState::kReady); }
+
+  ClientId worker = client();
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Remembering, "push once: a push is known for so long after the end of its job") {
+  const JobId id = done("one");
+  advance(59s);
+  CHECK(push("jid=one") == id);
+  CHECK(ready() == 0);
+  CHECK(broker.view().tally().pushes_repeated == 1);
+  advance(1s);
+  CHECK(remembered() == 0);
+  CHECK(push("jid=one") != id);
+  CHECK(ready() == 1);
+}
+
+TEST_CASE_FIXTURE(Remembering, "push once: however the job ended, its push is known") {
+  const JobId deleted = push("jid=deleted");
+  CHECK(broker.remove(client(), deleted, now));
+  CHECK(push("jid=deleted") == deleted);
+  const JobId dead = push_dead("jid=dead");
+  static_cast<void>(broker.admin().mutate(client(), {.set = JobState::kDead}, now));
+  settle();
+  CHECK(push("jid=dead") == dead);
+  CHECK(ready() == 0);
+}
+
+TEST_CASE_FIXTURE(Remembering,
+                  "push once: after an end too, another body or queue is another job") {
+  done("one");
+  push("jid=one,more");
+  push("jid=one", "other");
+  CHECK(ready() == 2);
+}
+
+TEST_CASE_FIXTURE(Remembering, "push once: what was put is not remembered") {
+  const JobId id = put("jid=one");
+  CHECK(reserve(worker) == id);
+  CHECK(broker.remove(worker, id, now));
+  CHECK(remembered() == 0);
+}
+
+TEST_CASE_FIXTURE(Remembering, "push once: a job that its worker puts back twice is not lost") {
+  const NewJob same{
+      .kind = JobKind::kWorkUnit, .queue = "default", .body = "jid=one", .ttr_s = 1800};
+  push("jid=one");
+  for (int i = 0; i < 3; ++i) {
+    CHECK(fetch(worker, "w"));
+    CHECK(broker.put(same, now, "w"));
+    CHECK(broker.workers().ack(worker, "one", now));
+    CHECK(ready() == 1);
+  }
+}
+
+TEST_CASE_FIXTURE(Remembering, "push once: a restart with other rules forgets what is too old") {
+  done("one");
+  Broker other(ledger, format, {.pushes = {.after_end = 30s}});
+  CHECK(other.tick(now + 29s) == now + 30s);
+  CHECK(remembered() == 1);
+  static_cast<void>(other.tick(now + 30s));
+  CHECK(remembered() == 0);
+  done("two");
+  Broker forgetful(ledger, format, {});
+  static_cast<void>(forgetful.tick(now));
+  CHECK(remembered() == 0);
+}
+
+TEST_CASE_FIXTURE(Remembering, "push once: FLUSH forgets all, in slices, but what ends later") {
+  for (int i = 0; i < 1500; ++i) done(std::to_string(i));
+  static_cast<void>(broker.admin().flush(client(), now));
+  CHECK(remembered() > 0);
+  settle();
+  CHECK(remembered() == 0);
+  const JobId id = done("1");
+  CHECK(push("jid=1") == id);
+}
+
+TEST_CASE_FIXTURE(Remembering, "push once: while the log must not grow, ends are not remembered") {
+  push("jid=one");
+  CHECK(fetch(worker, "w"));
+  broker.set_admission(Admission::kEndingsOnly);
+  CHECK(broker.workers().ack(worker, "one", now));
+  CHECK(remembered() == 0);
+}
+
 TEST_CASE("push once: switched off, each push is a job") {
-  BrokerFixture fixture(Broker::Options{.pushes_once = false});
+  BrokerFixture fixture(Broker::Options{.pushes = {.is_on = false}});
   CHECK(fixture.push("jid=one") != fixture.push("jid=one"));
   CHECK(fixture.broker.view().tally().pushes_repeated == 0);
 }
