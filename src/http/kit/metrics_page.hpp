@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "core/model/meter.hpp"
@@ -30,6 +31,9 @@ class MetricsPage {
  private:
   std::string text_;
 };
+
+/// A label, as `type="Mail"`. What is too long is cut, and what is not UTF-8 is escaped.
+[[nodiscard]] std::string metrics_label(const char* name, std::string_view value);
 
 /// A sample's value.
 [[nodiscard]] std::string number(double value);

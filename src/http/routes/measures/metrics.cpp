@@ -1,15 +1,15 @@
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
 #include "base/text.hpp"
-#include "core/throttle/throttle.hpp"
 #include "http/kit/json.hpp"
 #include "http/kit/metrics_page.hpp"
 #include "http/kit/text.hpp"
 #include "http/routes/busiest_queues.hpp"
-#include "http/routes/features/throttle_view.hpp"
 #include "http/routes/handlers.hpp"
+#include "http/routes/measures/throttle_metrics.hpp"
 #include "http/routes/queue_view.hpp"
 
 namespace millrace::http {
@@ -19,38 +19,15 @@ namespace {
 /// name, which no queue has.
 constexpr std::size_t kLabelledQueuesMax = 1000;
 
-std::string escaped(std::string_view label) {
-  std::string out;
-  for (const char c : cut(label, 1024)) {
-    if (c == '\n') {
-      out += "\\n";
-      continue;
-    }
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return is_utf8(out) ? out : dump(out).substr(1, dump(out).size() - 2);
-}
-
-/// Of a queue with limits.
-struct ThrottleFigures {
-  ThrottleLimits limits;
-  std::uint64_t taken = 0;
-  std::uint64_t waiting = 0;
-  std::uint64_t held = 0;
-  std::uint64_t overage = 0;
-  std::uint64_t reclaimed = 0;
-};
-
 struct Labelled {
   std::string label;  ///< the name; for the page `queue="mail"`
   QueueFigures figures;
   std::optional<QueueMeter> meter;  ///< nullopt: nothing was measured
-  std::optional<ThrottleFigures> throttle;
 };
 
 struct Queues {
   std::vector<Labelled> labelled;
+  std::vector<ThrottleFigures> throttles;  ///< of labelled ones, with their names as labels
   QueueFigures others;
   std::size_t others_count = 0;
 };
@@ -100,8 +77,10 @@ struct Snapshot {
   WallClock wall_clock;
   Queues queues;
   std::vector<LabelledType> types;
+  std::vector<ThrottleFigures> throttled_types;
   CountersChanged counters;
   Tally tally;
+  std::size_t pushes_remembered = 0;
   std::size_t worker_count = 0;
   std::size_t cron_entry_count = 0;
   FeatureCounts features;
@@ -117,17 +96,8 @@ struct Snapshot {
 };
 
 Labelled copy_of(const Queue& queue, const View& view, Time now) {
-  Labelled copy{
-      .label = queue.name, .figures = figures_of(queue, view, now), .meter = {}, .throttle = {}};
+  Labelled copy{.label = queue.name, .figures = figures_of(queue, view, now), .meter = {}};
   if (queue.meter) copy.meter = *queue.meter;
-  if (const Throttle* const throttle = queue.throttle) {
-    copy.throttle = ThrottleFigures{.limits = throttle->limits,
-                                    .taken = running_count(*throttle, &queue),
-                                    .waiting = queue.waiting.size(),
-                                    .held = throttle->held,
-                                    .overage = throttle->overage,
-                                    .reclaimed = throttle->reclaimed};
-  }
   // The page is written on another thread, when the queue may be gone.
   copy.figures.queue = nullptr;
   return copy;
@@ -144,6 +114,7 @@ Queues collect(const View& view, const BusiestQueues& busiest, Time now) {
   others.dead = view.job_count(JobState::kDead);
   const auto label = [&](const Queue& queue) {
     const Labelled& each = queues.labelled.emplace_back(copy_of(queue, view, now));
+    if (queue.throttle != nullptr) queues.throttles.push_back(figures_of_throttled(queue));
     others.ready -= each.figures.ready;
     others.reserved -= each.figures.reserved;
     others.scheduled -= each.figures.scheduled;
@@ -238,47 +209,6 @@ void show_types(const std::vector<LabelledType>& types, MetricsPage& page) {
   }
 }
 
-/// Only of queues with limits: others have no samples.
-void show_throttles(const Queues& queues, MetricsPage& page) {
-  page.head("millrace_throttle_limit", "gauge",
-            "Limits of the queue; of a rate, jobs a second. A limit that it has not is left out.");
-  for (const Labelled& each : queues.labelled) {
-    if (!each.throttle) continue;
-    const ThrottleLimits& limits = each.throttle->limits;
-    const auto line = [&](const char* kind, double value) {
-      if (value == 0) return;
-      page.sample("millrace_throttle_limit", concat(each.label, ",kind=\"", kind, "\""),
-                  number(value));
-    };
-    line("concurrency", limits.concurrency);
-    line("worker", limits.worker);
-    line("rate", limits.has_rate() ? 1.0 * limits.rate_count / limits.rate_s : 0);
-  }
-  struct Row {
-    const char* name;
-    const char* kind;
-    const char* help;
-    std::uint64_t ThrottleFigures::*value;
-  };
-  constexpr Row kRows[] = {
-      {"millrace_throttle_taken", "gauge", "Running jobs that count against the limits.",
-       &ThrottleFigures::taken},
-      {"millrace_throttle_waiting", "gauge", "Clients that wait for a job of the queue.",
-       &ThrottleFigures::waiting},
-      {"millrace_throttle_held_total", "counter", "Jobs that the queue handed out.",
-       &ThrottleFigures::held},
-      {"millrace_throttle_overage_total", "counter", "Jobs that ran for longer than the timeout.",
-       &ThrottleFigures::overage},
-      {"millrace_throttle_reclaimed_total", "counter", "Slots taken back from workers that went.",
-       &ThrottleFigures::reclaimed}};
-  for (const Row& row : kRows) {
-    page.head(row.name, row.kind, row.help);
-    for (const Labelled& each : queues.labelled) {
-      if (each.throttle) page.sample(row.name, each.label, concat((*each.throttle).*(row.value)));
-    }
-  }
-}
-
 void show_totals(const Snapshot& all, MetricsPage& page) {
   const auto as_double = [](std::uint64_t count) { return static_cast<double>(count); };
   page.single("millrace_processed_total", "counter", "Runs that ended, failed ones included.",
@@ -290,6 +220,9 @@ void show_totals(const Snapshot& all, MetricsPage& page) {
   page.single("millrace_pushes_repeated_total", "counter",
               "Pushes that were sent again, and added no job.",
               as_double(all.tally.pushes_repeated));
+  page.single("millrace_pushes_remembered", "gauge",
+              "Pushes whose jobs have ended, and that are still known.",
+              as_double(all.pushes_remembered));
   page.single("millrace_accepts_jobs", "gauge",
               "0 while new jobs are refused for lack of disk or memory.", all.accepts_jobs ? 1 : 0);
   page.single("millrace_queues", "gauge", "Queues.",
@@ -399,16 +332,21 @@ void show_process(const Snapshot& all, MetricsPage& page) {
 
 std::string write(Snapshot all) {
   MetricsPage page;
-  for (Labelled& each : all.queues.labelled) {
-    // Once for all samples of the queue.
-    each.label = concat("queue=\"", escaped(each.label), "\"");
-  }
-  for (LabelledType& each : all.types) each.label = concat("type=\"", escaped(each.label), "\"");
+  // Once for all samples of each.
+  const auto label = [](const char* kind, auto& list) {
+    for (auto& each : list) each.label = metrics_label(kind, each.label);
+  };
+  label("queue", all.queues.labelled);
+  label("queue", all.queues.throttles);
+  label("type", all.types);
+  label("type", all.throttled_types);
+  std::vector<ThrottleFigures> throttles = std::move(all.queues.throttles);
+  std::move(all.throttled_types.begin(), all.throttled_types.end(), std::back_inserter(throttles));
   show_totals(all, page);
   show_queues(all.queues, all.now, page);
   show_meters(all.queues, page);
   show_types(all.types, page);
-  show_throttles(all.queues, page);
+  show_throttles(throttles, page);
   show_features(all.features, all.tally, page);
   show_process(all, page);
   write_leadership(all.traffic.leadership, "serving", page);
@@ -432,8 +370,10 @@ Snapshot take_snapshot(const Site& site, const Moment& moment, const BusiestQueu
           .wall_clock = view.wall_clock(),
           .queues = collect(view, busiest, moment.now),
           .types = copy_types(site.broker.types()),
+          .throttled_types = figures_of_throttled_types(view),
           .counters = view.counters(),
           .tally = view.tally(),
+          .pushes_remembered = view.ended_pushes().size(),
           .worker_count = view.workers().size(),
           .cron_entry_count = view.cron().count(),
           .features = count_features(view),

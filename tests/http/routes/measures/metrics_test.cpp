@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "http/asking.hpp"
 #include "http/routes/attention.hpp"
 #include "http/web_fixture.hpp"
@@ -139,6 +141,39 @@ TEST_CASE("metrics: the limits of a queue, and what counts against them") {
   CHECK(has_line(text, R"(millrace_throttle_overage_total{queue="mail"} 0)"));
   CHECK(has_line(text, R"(millrace_throttle_reclaimed_total{queue="mail"} 0)"));
   CHECK(text.find(R"(millrace_throttle_taken{queue="other"})") == std::string::npos);
+}
+
+TEST_CASE("metrics: the limits of a type and of each key, and what counts against them") {
+  WebFixture web;
+  const std::vector<ThrottleRule> list = {
+      {.pattern = "mail", .limits = {.timeout_s = 60, .per_key = 3}},
+      {.pattern = "type:Send \"it\"", .limits = {.concurrency = 2, .timeout_s = 60}},
+      {.pattern = "type:Slow", .limits = {.rate_count = 30, .rate_s = 60}}};
+  web.broker.admin().set_throttle_rules(
+      {.list = list,
+       .find =
+           [list](std::string_view name) {
+             const auto found = std::find_if(
+                 list.begin(), list.end(), [&](const auto& rule) { return rule.pattern == name; });
+             return found == list.end() ? nullptr : &*found;
+           },
+       .types = {list[1].pattern, list[2].pattern},
+       .has_types = true},
+      web.now);
+  web.put("x", "mail");
+  web.push(R"(Send \"it\")", "mail");
+  web.fetch("mail");
+  web.fetch("mail");
+  const std::string text = web.get("/metrics").body;
+  CHECK(has_line(text, R"(millrace_throttle_limit{queue="mail",kind="per_key"} 3)"));
+  const std::string type = R"({type="Send \"it\"")";
+  CHECK(has_line(text, "millrace_throttle_limit" + type + R"(,kind="concurrency"} 2)"));
+  CHECK(has_line(text, "millrace_throttle_taken" + type + "} 1"));
+  CHECK(has_line(text, "millrace_throttle_held_total" + type + "} 1"));
+  CHECK(has_line(text, R"(millrace_throttle_limit{type="Slow",kind="rate"} 0.5)"));
+  // No client waits for a type, and no job takes a slot of a rate.
+  CHECK(text.find("millrace_throttle_waiting{type=") == std::string::npos);
+  CHECK(text.find(R"(millrace_throttle_taken{type="Slow"})") == std::string::npos);
 }
 
 TEST_CASE("metrics: where only a rate limits a queue, all its running jobs are counted") {
