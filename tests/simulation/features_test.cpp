@@ -35,6 +35,7 @@ TEST_CASE("simulation: the server holds in ten worlds with all features") {
   CHECK(totals.features.batches_dropped > 0);
   CHECK(totals.features.slots_reclaimed > 0);
   CHECK(totals.features.jobs_lost > 0);
+  CHECK(totals.features.pushes_repeated > 0);
 }
 
 TEST_CASE("simulation: an ACK that frees the lock of another job is found") {
@@ -59,6 +60,10 @@ TEST_CASE("simulation: a slot that a dead worker keeps is found") {
 
 TEST_CASE("simulation: a slot of a key that is not given back is found") {
   CHECK(is_found({.meddle = broken::slot_of_key_kept()}));
+}
+
+TEST_CASE("simulation: a slot of a type that is given back too early is found") {
+  CHECK(is_found({.meddle = broken::slot_of_type_given_back()}));
 }
 
 TEST_CASE("simulation: a job that comes back while its worker may return is found") {
@@ -91,6 +96,10 @@ TEST_CASE("simulation: a callback that is lost in a crash is found") {
 
 TEST_CASE("simulation: a push that is sent again and adds a job is found") {
   CHECK(is_found({.repeats = World::Options::Repeats::kNone}));
+}
+
+TEST_CASE("simulation: a push whose job has ended and that is forgotten in a crash is found") {
+  CHECK(is_found({.wrap_journal = broken::ended_pushes_lost()}));
 }
 
 TEST_CASE("simulation: names that are forgotten in a restart are found") {

@@ -41,6 +41,9 @@ Client::Fetches draw_fetches(Random& random) {
   return random.one_in(4) ? Client::Fetches::kStrict : Client::Fetches::kForJob;
 }
 
+/// For how long after the ends of their jobs pushes are known.
+const std::vector<Duration> kPushMemories = {0s, 2s, 30s, 3600s};
+
 ModelLimits draw_limits(Random& random) {
   static const std::vector<Duration> kTimeouts = {5s, 70s, 1000s};
   ModelLimits limits{.concurrency = static_cast<std::uint32_t>(random.below(4)),
@@ -48,6 +51,20 @@ ModelLimits draw_limits(Random& random) {
                      .per_key = static_cast<std::uint32_t>(random.below(3)),
                      .timeout = random.pick(kTimeouts)};
   return limits;
+}
+
+/// A type has neither a limit for a worker nor one for a key.
+ModelLimits draw_type_limits(Random& random) {
+  ModelLimits limits = draw_limits(random);
+  limits.worker = limits.per_key = 0;
+  return limits;
+}
+
+LimitsByName draw_all_limits(Random& random) {
+  LimitsByName all;
+  if (const ModelLimits queue = draw_limits(random); queue.has_any()) all[kThrottledQueue] = queue;
+  if (const ModelLimits type = draw_type_limits(random); type.has_any()) all[kLimitedType] = type;
+  return all;
 }
 
 ThrottleLimits limits_from(const ModelLimits& limits) {
@@ -78,6 +95,7 @@ FeatureTotals& FeatureTotals::operator+=(const FeatureTotals& other) {
   limits_by_hand += other.limits_by_hand;
   jobs_lost += other.jobs_lost;
   slots_reclaimed += other.slots_reclaimed;
+  pushes_repeated += other.pushes_repeated;
   return *this;
 }
 
@@ -132,7 +150,11 @@ World::World(Options options)
       fetches_(options_.fetches ? *options_.fetches : draw_fetches(fetches_random_)),
       shadow_(std::make_unique<Shadow>(format_)) {
   totals_.worlds = 1;
-  if (workload_.sizes().has_features) limits_ = draw_limits(random_);
+  if (workload_.sizes().has_features) {
+    limits_ = draw_all_limits(random_);
+    push_memory_ = random_.pick(kPushMemories);
+    model_.set_push_memory(push_memory_);
+  }
   totals_.features.worlds = workload_.sizes().has_features ? 1 : 0;
   landmarks_.push_back({});
   disk_.on_change = [this] { nest(); };
@@ -355,33 +377,41 @@ void World::set_worker_rules() {
 
 /// As the configuration tells a process when it begins.
 void World::set_limits() {
-  if (!limits_.has_any()) return;
-  const auto rule = std::make_shared<const ThrottleRule>(
-      ThrottleRule{.pattern = kThrottledQueue, .limits = limits_from(limits_)});
+  if (limits_.empty()) return;
   ThrottleRules rules;
-  rules.list = {*rule};
-  rules.find = [rule](std::string_view queue) {
-    return queue == kThrottledQueue ? rule.get() : nullptr;
+  for (const auto& [name, limits] : limits_) {
+    rules.list.push_back({.pattern = name, .limits = limits_from(limits)});
+  }
+  rules.find = [list = rules.list](std::string_view name) {
+    const auto found = std::find_if(list.begin(), list.end(),
+                                    [&](const ThrottleRule& rule) { return rule.pattern == name; });
+    return found == list.end() ? nullptr : &*found;
   };
+  rules.has_types = limits_.contains(kLimitedType);
+  if (rules.has_types) rules.types = {kLimitedType};
   process_->broker.admin().set_throttle_rules(std::move(rules), now_);
   model_.set_limits(limits_, now_);
 }
 
 void World::set_limits_by_hand() {
-  ModelLimits limits = draw_limits(random_);
-  if (steps_random_.one_in(2)) limits.timeout = limits_.timeout;
-  if (!limits_.has_any() || !limits.has_any()) return;
-  // With another timeout all reservations are counted, which takes slices. Until then the queue
-  // hands out nothing, and what is due now could come first.
+  const bool is_of_type = steps_random_.one_in(2);
+  const std::string& name = is_of_type ? kLimitedType : kThrottledQueue;
+  ModelLimits limits = is_of_type ? draw_type_limits(random_) : draw_limits(random_);
+  const auto before = limits_.find(name);
+  if (before == limits_.end() || !limits.has_any()) return;
+  if (steps_random_.one_in(2)) limits.timeout = before->second.timeout;
+  // All reservations are counted, where the timeout is another one or it is a type: that takes
+  // slices. Until then nothing is handed out, and what is due now could come first.
   poll();
   if (disk_.is_dead() || process_->turn.is_paused()) return;
   Broker& broker = process_->broker;
   const bool is_set =
-      static_cast<bool>(broker.admin().set_throttle(kThrottledQueue, limits_from(limits), now_));
-  demand(is_set == model_.set_limits_by_hand(limits, now_), "limits by hand are refused, or not");
+      static_cast<bool>(broker.admin().set_throttle(name, limits_from(limits), now_));
+  demand(is_set == model_.set_limits_by_hand(name, limits, now_),
+         "limits by hand are refused, or not");
   process_->turn.request();
   ++totals_.features.limits_by_hand;
-  tell("an operator sets limits");
+  tell("an operator sets limits of " + name);
   poll();
 }
 
@@ -492,8 +522,11 @@ void World::count_features() {
   totals_.features.batches += tally.batches_added;
   totals_.features.batches_dropped += tally.batches_dropped;
   totals_.features.callbacks += tally.batch_callbacks;
-  const Throttle* const throttle = process_->broker.view().throttle_of(kThrottledQueue);
-  if (throttle != nullptr) totals_.features.slots_reclaimed += throttle->reclaimed;
+  totals_.features.pushes_repeated += process_->broker.view().tally().pushes_repeated;
+  for (const std::string& name : {kThrottledQueue, kLimitedType}) {
+    const Throttle* const throttle = process_->ledger.store().throttles().find(name);
+    if (throttle != nullptr) totals_.features.slots_reclaimed += throttle->reclaimed;
+  }
 }
 
 void World::count_reply(const std::string& reply) {

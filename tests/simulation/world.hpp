@@ -41,6 +41,7 @@ struct FeatureTotals {
   std::uint64_t limits_by_hand = 0;
   std::uint64_t jobs_lost = 0;        ///< by workers that were gone
   std::uint64_t slots_reclaimed = 0;  ///< since their worker was gone
+  std::uint64_t pushes_repeated = 0;  ///< that added no job
 
   FeatureTotals& operator+=(const FeatureTotals& other);
 };
@@ -260,8 +261,9 @@ class World {
   Model model_;
   Conversation conversation_;
   Time now_;
-  ModelLimits limits_;  ///< of the throttled queue, in worlds with features
-  Time latest_now_{};   ///< of all processes so far
+  LimitsByName limits_;     ///< in worlds with features
+  Duration push_memory_{};  ///< the same
+  Time latest_now_{};       ///< of all processes so far
   std::uint64_t segment_bytes_;
   std::uint64_t memory_bytes_;
   journal::SyncMode sync_mode_;

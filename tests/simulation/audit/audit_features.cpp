@@ -146,22 +146,27 @@ void compare_track(const Track* track, const std::string& jid, const ModelTrack&
 
 // ---- slots --------------------------------------------------------------------------------------
 
+void compare_taken(const std::string& whose, std::uint64_t taken, std::uint64_t expected) {
+  if (taken == expected) return;
+  throw Violation("the server counts " + std::to_string(taken) + " slots of " + whose +
+                  ", the model " + std::to_string(expected));
+}
+
 void compare_slots(const Store& store, const Model& model) {
-  const Throttle* const throttle = store.throttles().find(kThrottledQueue);
+  const Throttles& throttles = store.throttles();
   // Until the rules are told, nothing counts.
-  if (throttle == nullptr || !throttle->queue) return;
-  if (throttle->taken != model.slots_taken()) {
-    throw Violation("the server counts " + std::to_string(throttle->taken) + " slots, the model " +
-                    std::to_string(model.slots_taken()));
+  if (!throttles.has_begun()) return;
+  if (const Throttle* const type = throttles.find(kLimitedType)) {
+    compare_taken(kLimitedType, type->taken, model.slots_taken(kLimitedType));
   }
+  const Throttle* const throttle = throttles.find(kThrottledQueue);
+  if (throttle == nullptr || !throttle->queue) return;
+  compare_taken(kThrottledQueue, throttle->taken, model.slots_taken(kThrottledQueue));
   if (throttle->limits.per_key == 0) return;
   const Lines& lines = *store.queues().at(*throttle->queue).lines;
   for (const char* const text : {"acme", "bolt", "corp"}) {
     const JobKey* const key = lines.find(text);
-    const std::uint64_t taken = key == nullptr ? 0 : key->taken;
-    if (taken == model.slots_taken(text)) continue;
-    throw Violation("the server counts " + std::to_string(taken) + " slots of " + text +
-                    ", the model " + std::to_string(model.slots_taken(text)));
+    compare_taken(text, key == nullptr ? 0 : key->taken, model.slots_of_key(text));
   }
 }
 
@@ -188,6 +193,8 @@ void compare_features(const Broker& broker, const Model& model) {
   compare_batches(store, model);
   compare_slots(store, model);
   demand(store.tracks().size() == model.facts.tracks.size(), "the count of tracks is wrong");
+  demand(store.ended_pushes().size() == model.facts.ended_pushes.size(),
+         "the count of pushes that are remembered is wrong");
   for (const auto& [jid, expected] : model.facts.tracks) {
     compare_track(store.tracks().find(jid), jid, expected);
   }
@@ -206,12 +213,20 @@ std::string stored_features(const Store& store) {
     if (track != nullptr) encode(record_of(*track), tracks[track->jid]);
   }
   for (const auto& [jid, record] : tracks) bytes += record;
-  const Throttle* const throttle = store.throttles().find(kThrottledQueue);
-  if (throttle != nullptr && throttle->by_hand) {
-    bytes += "by hand " + std::to_string(throttle->by_hand->concurrency) + " " +
-             std::to_string(throttle->by_hand->worker) + " " +
-             std::to_string(throttle->by_hand->per_key) + " " +
-             std::to_string(throttle->by_hand->timeout_s) + "\n";
+  std::map<PushKey, std::string> pushes;
+  const EndedPushes& ended = store.ended_pushes();
+  for (EndedPushes::Slot slot = 0; slot < ended.slot_end(); ++slot) {
+    const PushEnded* const push = ended.in_slot(slot);
+    if (push != nullptr) encode(PushEnded(*push), pushes[push->key]);
+  }
+  for (const auto& [key, record] : pushes) bytes += record;
+  for (const std::string& name : {kThrottledQueue, kLimitedType}) {
+    const Throttle* const throttle = store.throttles().find(name);
+    if (throttle == nullptr || !throttle->by_hand) continue;
+    const ThrottleLimits& limits = *throttle->by_hand;
+    bytes += "by hand " + name + " " + std::to_string(limits.concurrency) + " " +
+             std::to_string(limits.worker) + " " + std::to_string(limits.per_key) + " " +
+             std::to_string(limits.timeout_s) + "\n";
   }
   return bytes;
 }

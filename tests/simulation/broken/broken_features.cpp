@@ -184,6 +184,15 @@ Meddle slot_of_key_kept() {
   };
 }
 
+Meddle slot_of_type_given_back() {
+  return [](Ledger& ledger, Random& random) {
+    if (!random.one_in(kOneIn) || !ledger.store().throttles().has_types()) return;
+    const Job* const job =
+        pick(ledger, random, [](const Job& each) { return each.state == JobState::kReserved; });
+    if (job != nullptr) ledger.store().throttles().leave_type(*job);
+  };
+}
+
 JournalWrap counters_in_the_next_batch() {
   return held([](const Record& record) { return std::holds_alternative<JobBatchChanged>(record); },
               Held::Until::kNextBatch);
@@ -191,6 +200,11 @@ JournalWrap counters_in_the_next_batch() {
 
 JournalWrap tracks_lost() {
   return held([](const Record& record) { return std::holds_alternative<TrackChanged>(record); },
+              Held::Until::kForEver);
+}
+
+JournalWrap ended_pushes_lost() {
+  return held([](const Record& record) { return std::holds_alternative<PushEnded>(record); },
               Held::Until::kForEver);
 }
 

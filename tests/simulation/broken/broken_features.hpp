@@ -41,11 +41,17 @@ Meddle slots_kept_by_the_gone();
 /// A slot of a key is taken by a job that has one already, and is not given back.
 Meddle slot_of_key_kept();
 
+/// A job of a limited type gives its slot back before it has ended.
+Meddle slot_of_type_given_back();
+
 /// The counters of batches are written with the next batch of records only.
 JournalWrap counters_in_the_next_batch();
 
 /// Tracks are not in the log.
 JournalWrap tracks_lost();
+
+/// Pushes whose jobs have ended are not in the log.
+JournalWrap ended_pushes_lost();
 
 /// Callbacks are not in the log.
 JournalWrap callbacks_lost();

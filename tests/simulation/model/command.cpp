@@ -55,9 +55,9 @@ std::string render_custom(const JobText& job) {
 
 std::string render_job(const JobText& job) {
   std::string json = R"({"jid":)" + quoted(job.name) + R"(,"queue":)" + quoted(job.queue) +
-                     R"(,"jobtype":"Simulated","args":)" + render_args(job) + R"(,"reserve_for":)" +
-                     text(job.reserve_for_s) + R"(,"retry":)" + text(job.retry) +
-                     R"(,"priority":)" + text(job.priority) + render_custom(job);
+                     R"(,"jobtype":)" + quoted(job.type) + R"(,"args":)" + render_args(job) +
+                     R"(,"reserve_for":)" + text(job.reserve_for_s) + R"(,"retry":)" +
+                     text(job.retry) + R"(,"priority":)" + text(job.priority) + render_custom(job);
   if (job.at != Time{}) json += R"(,"at":)" + quoted(faktory::format_time(job.at));
   return json + "}";
 }

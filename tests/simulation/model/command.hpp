@@ -14,6 +14,11 @@ inline const std::vector<std::string> kQueues = {"default", "mail", "slow"};
 
 /// The one with limits, in worlds with features.
 inline const std::string kThrottledQueue = "slow";
+/// Jobs of this type have limits too, and are in that queue only: of several queues that wait for
+/// a type, nobody says which is served first.
+inline const std::string kLimitedJobtype = "Limited";
+/// The name of their limits.
+inline const std::string kLimitedType = "type:" + kLimitedJobtype;
 
 enum class Verb {
   // beanstalk
@@ -77,6 +82,7 @@ struct JobWishes {
 struct JobText {
   std::string name;  ///< of a pushed one: its jid; of a put one: its whole body
   std::string queue;
+  std::string type = "Simulated";
   std::uint32_t reserve_for_s = 0;
   std::int64_t retry = 25;
   int priority = 5;

@@ -170,6 +170,7 @@ JobId Model::first_of(const std::vector<std::string>& queues, Time now) const {
   for (const auto& [id, job] : facts.jobs) {
     if (job.state != JobState::kReady || is_paused(job.queue, now)) continue;
     if (has_turns && job.queue == kThrottledQueue && id != in_turn) continue;
+    if (is_passed_over(job)) continue;
     if (stuck_.contains(job.queue)) continue;
     if (std::find(queues.begin(), queues.end(), job.queue) == queues.end()) continue;
     if (best == 0) best = id;
@@ -265,6 +266,7 @@ void Model::end(JobId id, End how, Time now) {
   const ModelJob job = facts.jobs.at(id);
   facts.jobs.erase(id);
   if (job.features.is_tracked) end_track(id, job, how, now);
+  if (job.is_pushed) note_end_of_push(job, now);
   if (job.features.batch != 0) end_in_batch(id, job, how);
 }
 
@@ -281,7 +283,8 @@ void Model::hand_out(ClientNumber client, JobId id, Time now) {
   enter(job, JobState::kReserved, now);
   if (job.queue == kThrottledQueue) note_turn(job.features.key);
   job.due = now + seconds(job.ttr_s);
-  job.is_lengthened = job.is_aged = false;
+  job.is_lengthened = false;
+  job.aged.clear();
   job.reserved_at = now;
   job.client = holder.is_worker ? 0 : client;
   job.wid = holder.wid;
@@ -421,6 +424,7 @@ void Model::tick(Time now) {
     if (job.is_pushed && job.due + kDeadLifetime <= now) end(id, End::kGone, now);
   }
   remove_old_tracks(now);
+  forget_old_pushes(now);
   // Before callbacks are pushed, which nobody gets who was sent away.
   send_away(now);
   end_batches(now);
@@ -510,7 +514,7 @@ void Model::restart() {
   beating_.clear();
   left_.clear();
   unserved_.clear();
-  for (auto& [id, job] : facts.jobs) job.is_aged = false;
+  for (auto& [id, job] : facts.jobs) job.aged.clear();
   restored_.clear();
   for (const auto& [queue, until] : facts.pauses) {
     if (!is_needed(queue)) restored_.insert(queue);

@@ -34,6 +34,7 @@ struct ModelAttempt {
 struct ModelJob {
   std::string name;  ///< of a pushed one: its jid; of a put one: its body
   bool is_pushed = false;
+  std::string type;  ///< of a pushed one
   std::string queue;
   Pri pri = 0;
   Sequence sequence = 0;
@@ -56,7 +57,7 @@ struct ModelJob {
   ClientNumber client = 0;  ///< the connection that holds it, 0: a worker does
   std::string wid;
   Time reserved_at{};
-  bool is_aged = false;        ///< it runs for longer than its queue's limit counts it
+  std::set<std::string> aged;  ///< limits that count it no more, since it runs for too long
   bool is_lengthened = false;  ///< TRACK SET has asked for longer than `ttr_s`
   // While a connection holds it: where it is after a restart.
   JobState state_before = JobState::kReady;
@@ -74,7 +75,7 @@ struct ModelJob {
 /// beanstalk calls what is below urgent.
 inline constexpr Pri kUrgentBelow = 1024;
 
-/// What a queue hands out at most; 0: any number.
+/// What is handed out at most of a queue, or of a type; 0: any number.
 struct ModelLimits {
   std::uint32_t concurrency = 0;
   std::uint32_t worker = 0;   ///< to one worker
@@ -84,6 +85,9 @@ struct ModelLimits {
   [[nodiscard]] bool has_any() const { return concurrency != 0 || worker != 0 || per_key != 0; }
 };
 
+/// By name: `kThrottledQueue`, `kLimitedType`.
+using LimitsByName = std::map<std::string, ModelLimits>;
+
 /// What outlives the process.
 struct Facts {
   std::map<JobId, ModelJob> jobs;
@@ -91,8 +95,9 @@ struct Facts {
   std::set<std::string> kept;          ///< queues that stay when empty
   std::map<int, ModelBatch> batches;   ///< by the model's number
   int next_batch = 1;
-  std::map<std::string, ModelTrack> tracks;   ///< by jid
-  std::optional<ModelLimits> limits_by_hand;  ///< of the throttled queue
+  std::map<std::string, ModelTrack> tracks;  ///< by jid
+  LimitsByName limits_by_hand;
+  std::map<std::string, Time> ended_pushes;  ///< by jid, when the job ended
   JobId next_id = 1;
   std::uint64_t processed = 0;
   std::uint64_t failed = 0;
@@ -141,6 +146,9 @@ class Model {
   void set_wall_ahead(Duration ahead) { wall_ahead_ = ahead; }
   [[nodiscard]] Duration wall_ahead() const { return wall_ahead_; }
 
+  /// For how long after the end of its job a push is known.
+  void set_push_memory(Duration after_end) { push_memory_ = after_end; }
+
   /// From now on the server takes on no more than this.
   void set_admission(Admission admission) { admission_ = admission; }
 
@@ -163,13 +171,14 @@ class Model {
   /// Finds out when what has failed is tried again.
   std::function<void()> settle_times = [] {};
 
-  /// The limits of the throttled queue, as a new process is told them. Workers that held its jobs
-  /// before have a minute to come back.
-  void set_limits(const ModelLimits& limits, Time now);
+  /// The limits, as a new process is told them. Workers that held jobs before have a minute to come
+  /// back.
+  void set_limits(const LimitsByName& limits, Time now);
   /// Jobs of workers that are gone for a minute come back, as a new process is told.
   void set_worker_rules(Time now);
   /// An operator sets others, which win. Refused where records must not grow.
-  [[nodiscard]] bool set_limits_by_hand(const ModelLimits& limits, Time now);
+  [[nodiscard]] bool set_limits_by_hand(const std::string& name, const ModelLimits& limits,
+                                        Time now);
 
   /// Everything that is due happens, in slices.
   void tick(Time now);
@@ -222,14 +231,14 @@ class Model {
   /// and so not foretold.
   [[nodiscard]] Time second_pause_end() const;
 
-  // What is counted of a batch is counted by looking at all jobs and batches.
-  /// It was pushed before, and the job lives. No two jobs that differ have one name.
-  /// The job that a worker holds is another one for this worker.
-  [[nodiscard]] bool is_repeated(const JobText& job, const std::string& wid) const;
+  /// It was pushed before, and the job lives, or has not ended for too long. No two jobs that
+  /// differ have one name. The job that a worker holds is another one for this worker.
+  [[nodiscard]] bool is_repeated(const JobText& job, const std::string& wid, Time now) const;
   /// A callback that the server has pushed, and that is not due; empty: there is none. To be asked
   /// when the model has caught up with the server.
   [[nodiscard]] std::string undue_callback() const;
 
+  // What is counted of a batch is counted by looking at all jobs and batches.
   struct BatchCounts {
     std::uint64_t pending = 0;
     std::uint64_t failing = 0;
@@ -240,10 +249,10 @@ class Model {
   };
   [[nodiscard]] BatchCounts counts_of(int batch) const;
 
-  /// How many jobs of the throttled queue count.
-  [[nodiscard]] std::uint64_t slots_taken() const;
-  /// The same of one key.
-  [[nodiscard]] std::uint64_t slots_taken(const std::string& key) const;
+  /// How many jobs count against these limits.
+  [[nodiscard]] std::uint64_t slots_taken(const std::string& limits) const;
+  /// How many of the throttled queue count against the limit of this key.
+  [[nodiscard]] std::uint64_t slots_of_key(const std::string& key) const;
 
   /// Jobs of a queue (empty: of all) in a state, in the order in which they come.
   [[nodiscard]] std::vector<JobId> in_order(JobState state, const std::string& queue) const;
@@ -330,6 +339,8 @@ class Model {
   void remove_expired(Time now);
   void end_track(JobId id, const ModelJob& job, End how, Time now);
   void remove_old_tracks(Time now);
+  void note_end_of_push(const ModelJob& job, Time now);
+  void forget_old_pushes(Time now);
   void set_track(ClientNumber client, const Command& command, Time now);
   void lengthen(ClientNumber client, const Command& command, Time now);
   void expect_track(ClientNumber client, const std::string& jid);
@@ -338,7 +349,11 @@ class Model {
   [[nodiscard]] std::string refusal_of(const JobText& job, Time now) const;
 
   // Throttles (model_throttles.cpp).
-  [[nodiscard]] ModelLimits limits_of(const std::string& queue) const;
+  [[nodiscard]] ModelLimits limits_of(const std::string& name) const;
+  /// By name, those in force.
+  [[nodiscard]] LimitsByName all_limits() const;
+  [[nodiscard]] bool counts(const ModelJob& job, const std::string& limits) const;
+  [[nodiscard]] bool is_passed_over(const ModelJob& job) const;
   [[nodiscard]] bool lives(const ModelJob& job) const;
   [[nodiscard]] bool is_open(const std::string& queue, ClientNumber client) const;
   [[nodiscard]] bool has_keys(const std::string& queue) const;
@@ -407,8 +422,9 @@ class Model {
   Time ticked_at_{};
   Duration wall_ahead_{};
   Admission admission_ = Admission::kEverything;
-  ModelLimits limits_;  ///< as the process was told
-  Time grace_end_{};    ///< of workers that have not come back since the start; the epoch: over
+  Duration push_memory_{};
+  LimitsByName limits_;  ///< as the process was told
+  Time grace_end_{};     ///< of workers that have not come back since the start; the epoch: over
   bool brings_back_lost_ = false;  ///< the process was told to
   struct Gone {
     Time lost_at{};

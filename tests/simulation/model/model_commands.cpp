@@ -23,6 +23,7 @@ std::string member(const std::string& name, const std::string& value) {
 ModelJob pushed(const JobText& job, const ModelFeatures& features) {
   return {.name = job.name,
           .is_pushed = true,
+          .type = job.type,
           .queue = job.queue,
           .pri = static_cast<Pri>(9 - job.priority) * 256,
           .ttr_s = std::max(job.reserve_for_s, 60u),
@@ -326,19 +327,20 @@ ModelJob* Model::held_by_worker(ClientNumber client, const std::string& jid, Job
   return nullptr;
 }
 
-bool Model::is_repeated(const JobText& job, const std::string& wid) const {
-  return std::any_of(facts.jobs.begin(), facts.jobs.end(), [&](const auto& entry) {
-    const ModelJob& other = entry.second;
-    if (other.state == JobState::kReserved && !wid.empty() && other.wid == wid) return false;
-    return other.is_pushed && other.name == job.name && other.queue == job.queue &&
-           other.state != JobState::kDead;
-  });
+bool Model::is_repeated(const JobText& job, const std::string& wid, Time now) const {
+  for (const auto& [id, other] : facts.jobs) {
+    const bool is_same = other.is_pushed && other.name == job.name && other.queue == job.queue;
+    if (!is_same || other.state == JobState::kDead) continue;
+    return other.state != JobState::kReserved || wid.empty() || other.wid != wid;
+  }
+  const auto ended = facts.ended_pushes.find(job.name);
+  return ended != facts.ended_pushes.end() && now < ended->second + push_memory_;
 }
 
 /// 9 is the most urgent. A worker has at least a minute.
 void Model::push(ClientNumber client, const Command& command, Time now) {
   const bool is_bulk = command.verb == Verb::kPushBulk;
-  if (!is_bulk && is_repeated(command.jobs.front(), clients_.at(client).wid))
+  if (!is_bulk && is_repeated(command.jobs.front(), clients_.at(client).wid, now))
     return expect(client, "+OK\r\n");
   if (admission_ != Admission::kEverything) {
     const bool is_no_bid = command.jobs.front().wishes.batch == kNoBatch;
@@ -421,6 +423,7 @@ void Model::flush() {
   facts.jobs.clear();
   facts.batches.clear();
   facts.tracks.clear();
+  facts.ended_pushes.clear();
   facts.kept.clear();
   facts.pauses.clear();
   restored_.clear();

@@ -39,7 +39,7 @@ ModelFeatures Model::features_of(const JobText& job, Time now) const {
                          .batch = wishes.batch,
                          .role = wishes.role};
   if (wishes.unique_for != Duration{}) {
-    features.lock = job.queue + " " + std::to_string(wishes.unique);
+    features.lock = job.type + " " + job.queue + " " + std::to_string(wishes.unique);
     features.lock_ends = first_run + wishes.unique_for;
   }
   if (wishes.expires_in != Duration{}) {
@@ -151,6 +151,16 @@ void Model::end_track(JobId id, const ModelJob& job, End how, Time now) {
   if (!track.end.empty()) track = {};
   track.end = how == End::kSucceeded ? "success" : how == End::kFailed ? "failed" : "dead";
   track.updated_at = now;
+}
+
+/// FLUSH forgets all, and asks for none.
+void Model::note_end_of_push(const ModelJob& job, Time now) {
+  if (push_memory_ > Duration{} && takes_longer()) facts.ended_pushes[job.name] = now;
+}
+
+void Model::forget_old_pushes(Time now) {
+  std::erase_if(facts.ended_pushes,
+                [&](const auto& entry) { return entry.second + push_memory_ <= now; });
 }
 
 void Model::remove_old_tracks(Time now) {

@@ -3,7 +3,7 @@
 
 #include "simulation/model/model.hpp"
 
-/// The limits of a queue.
+/// The limits of a queue, and of a type.
 namespace millrace::simulation {
 namespace {
 
@@ -11,28 +11,44 @@ constexpr Duration kGrace = 60s;
 
 }  // namespace
 
-void Model::set_limits(const ModelLimits& limits, Time now) {
+void Model::set_limits(const LimitsByName& limits, Time now) {
   limits_ = limits;
   grace_end_ = now + kGrace;
   line_up();
   look_at_slots(now);
 }
 
-bool Model::set_limits_by_hand(const ModelLimits& limits, Time now) {
+bool Model::set_limits_by_hand(const std::string& name, const ModelLimits& limits, Time now) {
   if (!takes_longer()) return false;
-  const ModelLimits before = limits_of(kThrottledQueue);
+  const ModelLimits before = limits_of(name);
   const bool has_same_keys = (limits.per_key != 0) == (before.per_key != 0);
-  facts.limits_by_hand = limits;
+  facts.limits_by_hand[name] = limits;
   if (!has_same_keys) line_up();
-  if (has_same_keys && limits.timeout == before.timeout) return true;
-  for (auto& [id, job] : facts.jobs) job.is_aged = false;
+  // Of a type, running jobs are always counted anew.
+  const bool counts_anew = name == kLimitedType || limits.timeout != before.timeout;
+  if (has_same_keys && !counts_anew) return true;
+  for (auto& [id, job] : facts.jobs) job.aged.erase(name);
   look_at_slots(now);
   return true;
 }
 
-ModelLimits Model::limits_of(const std::string& queue) const {
-  if (queue != kThrottledQueue) return {};
-  return facts.limits_by_hand.value_or(limits_);
+LimitsByName Model::all_limits() const {
+  LimitsByName all = facts.limits_by_hand;
+  all.insert(limits_.begin(), limits_.end());
+  std::erase_if(all, [](const auto& entry) { return !entry.second.has_any(); });
+  return all;
+}
+
+ModelLimits Model::limits_of(const std::string& name) const {
+  const LimitsByName all = all_limits();
+  const auto found = all.find(name);
+  return found == all.end() ? ModelLimits{} : found->second;
+}
+
+/// The job runs, and takes a slot of these limits.
+bool Model::counts(const ModelJob& job, const std::string& limits) const {
+  const bool is_meant = limits == kLimitedType ? job.type == kLimitedJobtype : job.queue == limits;
+  return is_meant && job.state == JobState::kReserved && !job.aged.contains(limits) && lives(job);
 }
 
 /// Whoever holds the job is there, or may come back.
@@ -43,36 +59,39 @@ bool Model::lives(const ModelJob& job) const {
   return is_here || (grace_end_ != Time{} && !left_.contains(job.wid));
 }
 
-std::uint64_t Model::slots_taken() const {
-  if (!limits_of(kThrottledQueue).has_any()) return 0;
+std::uint64_t Model::slots_taken(const std::string& limits) const {
+  if (!limits_of(limits).has_any()) return 0;
+  return static_cast<std::uint64_t>(
+      std::count_if(facts.jobs.begin(), facts.jobs.end(),
+                    [&](const auto& entry) { return counts(entry.second, limits); }));
+}
+
+std::uint64_t Model::slots_of_key(const std::string& key) const {
   return static_cast<std::uint64_t>(
       std::count_if(facts.jobs.begin(), facts.jobs.end(), [&](const auto& entry) {
-        const ModelJob& job = entry.second;
-        const bool counts = job.queue == kThrottledQueue && job.state == JobState::kReserved;
-        return counts && !job.is_aged && lives(job);
+        return entry.second.features.key == key && counts(entry.second, kThrottledQueue);
       }));
 }
 
-std::uint64_t Model::slots_taken(const std::string& key) const {
-  return static_cast<std::uint64_t>(
-      std::count_if(facts.jobs.begin(), facts.jobs.end(), [&](const auto& entry) {
-        const ModelJob& job = entry.second;
-        const bool counts = job.queue == kThrottledQueue && job.state == JobState::kReserved;
-        return counts && job.features.key == key && !job.is_aged && lives(job);
-      }));
+/// Its type has no free slot: those after it come first.
+bool Model::is_passed_over(const ModelJob& job) const {
+  if (job.type != kLimitedJobtype) return false;
+  const std::uint32_t most = limits_of(kLimitedType).concurrency;
+  return most != 0 && slots_taken(kLimitedType) >= most;
 }
 
 bool Model::has_keys(const std::string& queue) const {
   return limits_of(queue).per_key != 0;
 }
 
-/// The first job of the next key that has a free slot.
+/// The first job that may run of the next key that has a free slot.
 JobId Model::next_in_turn() const {
   const std::uint32_t most = limits_of(kThrottledQueue).per_key;
   for (const std::string& key : turns_) {
-    if (!key.empty() && slots_taken(key) >= most) continue;
+    if (!key.empty() && slots_of_key(key) >= most) continue;
     for (const JobId id : in_order(JobState::kReady, kThrottledQueue)) {
-      if (facts.jobs.at(id).features.key == key) return id;
+      const ModelJob& job = facts.jobs.at(id);
+      if (job.features.key == key && !is_passed_over(job)) return id;
     }
   }
   return 0;
@@ -106,12 +125,13 @@ void Model::line_up() {
 /// The queue may hand out a job to that client, if it has one.
 bool Model::is_open(const std::string& queue, ClientNumber number) const {
   const ModelLimits limits = limits_of(queue);
-  if (limits.concurrency != 0 && slots_taken() >= limits.concurrency) return false;
+  if (limits.concurrency != 0 && slots_taken(queue) >= limits.concurrency) return false;
   if (limits.worker == 0) return true;
   const Client& client = clients_.at(number);
   const auto own = std::count_if(facts.jobs.begin(), facts.jobs.end(), [&](const auto& entry) {
     const ModelJob& job = entry.second;
-    if (job.queue != queue || job.state != JobState::kReserved || job.is_aged) return false;
+    if (job.queue != queue || job.state != JobState::kReserved || job.aged.contains(queue))
+      return false;
     return client.is_worker ? job.client == 0 && job.wid == client.wid : job.client == number;
   });
   return static_cast<std::uint64_t>(own) < limits.worker;
@@ -119,18 +139,20 @@ bool Model::is_open(const std::string& queue, ClientNumber number) const {
 
 /// Where a job has run for too long, or its worker has not come back, its slot becomes free.
 void Model::look_at_slots(Time now) {
-  const ModelLimits limits = limits_of(kThrottledQueue);
-  if (!limits.has_any()) return;
+  const LimitsByName all = all_limits();
+  if (all.empty()) return;
   if (grace_end_ <= now) grace_end_ = Time{};
   for (auto& [id, job] : facts.jobs) {
-    if (job.queue != kThrottledQueue || job.state != JobState::kReserved) continue;
-    if (job.reserved_at + limits.timeout <= now) job.is_aged = true;
+    if (job.state != JobState::kReserved) continue;
+    for (const auto& [name, limits] : all) {
+      if (job.reserved_at + limits.timeout <= now) job.aged.insert(name);
+    }
   }
 }
 
 /// Those that wait already come first: also where a slot has become free.
 void Model::serve_waiting(Time now) {
-  if (limits_of(kThrottledQueue).has_any()) {
+  if (!all_limits().empty()) {
     look_at_slots(now);
     unserved_.insert(kThrottledQueue);
   }

@@ -156,6 +156,7 @@ JobText Workload::draw_job(const Model& model, Time now) {
     job.at = now + model.wall_ahead() + std::chrono::milliseconds(random_.below(5000));
   if (sizes_.has_features) {
     job.wishes = draw_wishes(model, now);
+    if (job.queue == kThrottledQueue && random_.one_in(2)) job.type = kLimitedJobtype;
     const auto batch = model.facts.batches.find(job.wishes.batch);
     if (batch != model.facts.batches.end()) job.bid = batch->second.bid;
     if (batch == model.facts.batches.end() && job.wishes.batch != 0) job.bid = kNoBid;
@@ -172,12 +173,13 @@ void Workload::remember(const JobText& job) {
   if (pushed_.size() > kRemembered) pushed_.pop_front();
 }
 
-std::optional<JobText> Workload::draw_repeated(const Model& model, const std::string& wid) {
-  std::vector<const JobText*> living;
+std::optional<JobText> Workload::draw_repeated(const Model& model, const std::string& wid,
+                                               Time now) {
+  std::vector<const JobText*> known;
   for (const JobText& job : pushed_) {
-    if (model.is_repeated(job, wid)) living.push_back(&job);
+    if (model.is_repeated(job, wid, now)) known.push_back(&job);
   }
-  return living.empty() ? std::nullopt : std::optional(*random_.pick(living));
+  return known.empty() ? std::nullopt : std::optional(*random_.pick(known));
 }
 
 Command Workload::draw_beanstalk(const Model& model, ClientNumber client) {
@@ -220,7 +222,7 @@ Command Workload::draw_worker(const Model& model, const std::string& wid, Time n
   const std::size_t count = is_bulk ? random_.between(1, sizes_.bulk_jobs_max) : is_push;
   constexpr std::size_t kBytesAtOnce = 48'000;  // a session takes more than that in slices
   if (is_push && random_.one_in(10)) {
-    if (const auto job = draw_repeated(model, wid)) command.jobs.push_back(*job);
+    if (const auto job = draw_repeated(model, wid, now)) command.jobs.push_back(*job);
   }
   const bool is_repeated = !command.jobs.empty();
   while (command.jobs.size() < count) {

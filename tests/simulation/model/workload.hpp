@@ -80,7 +80,7 @@ class Workload {
   std::size_t draw_size();
   JobText draw_job(const Model& model, Time now);
   /// One that was pushed before, and that may live; nullopt: there is none.
-  std::optional<JobText> draw_repeated(const Model& model, const std::string& wid);
+  std::optional<JobText> draw_repeated(const Model& model, const std::string& wid, Time now);
   void remember(const JobText& job);
   Command draw_mutate(const Model& model);
 
