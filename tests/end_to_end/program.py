@@ -28,7 +28,8 @@ WAIT_SECONDS_MAX = 120
 def environment(more=None):
     """Ours, without what would configure the program."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("MILLRACE_")}
-    own.pop("FAKTORY_PASSWORD", None)
+    for name in ("FAKTORY_PASSWORD", "FAKTORY_URL", "BEANSTALKD_URL"):
+        own.pop(name, None)
     return {**own, **(more or {})}
 
 

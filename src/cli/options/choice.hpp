@@ -78,6 +78,7 @@ struct Choice {
   std::vector<std::string> words;  ///< the arguments without flags, in their order
   ServerUrl url;
   bool has_url = false;       ///< it was given, and not left at its default
+  bool has_job_port = false;  ///< the same of `job_port`
   std::string password_file;  ///< empty: none
   std::string password;       ///< empty: none, or that of `url`
   std::string ca_file;        ///< empty: the certificates of the system

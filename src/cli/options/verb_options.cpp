@@ -145,6 +145,7 @@ Outcome<Done> set_job_port(Choice& choice, const std::string& text) {
   auto target = client::parse_target(text);
   if (!target) return target.error();
   choice.job_port = std::move(*target);
+  choice.has_job_port = true;
   return Done{};
 }
 
@@ -247,7 +248,7 @@ constexpr std::array kVerbOptions = {
                [](Choice& c, const std::string& text) { return set_text(c.push.custom, text); }},
     VerbOption{"address", "ADDR",
                "Where the beanstalk port is: HOST:PORT, tls://HOST:PORT or unix:PATH (default: "
-               "127.0.0.1:11300)",
+               "port 11300 of the host in MILLRACE_URL or FAKTORY_URL, or of 127.0.0.1)",
                kJobPort, set_job_port, "BEANSTALKD_URL"},
     VerbOption{"tube", "NAME", "The tube (default: default)", kPut,
                [](Choice& c, const std::string& text) { return set_text(c.put.tube, text); }},

@@ -87,7 +87,10 @@ constexpr std::array kVerbRows = {
         "Exit status 0: Ctrl-C or SIGTERM ended it. 1: the server did not start, or has failed."},
     VerbRow{"doctor",
             "Look for what goes wrong in practice, and say what to do",
-            {VerbWord{"TARGET", "A data directory, or the URL of a server's web port"}},
+            {VerbWord{"TARGET",
+                      "A data directory, or the URL of a server's web port (default: the server "
+                      "that MILLRACE_URL or FAKTORY_URL names, or http://127.0.0.1:7420)",
+                      Number::kOptional}},
             kDoctor,
             nullptr,
             "Exit status 0: all is well. 1: there are findings. 2: wrong arguments, or no such\n"

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "cli/session.hpp"
 #include "cli/show/table.hpp"
@@ -36,9 +37,14 @@ void print_finding(cli::Console& console, const Finding& finding) {
       name + cli::harmless(text) + "\n");
 }
 
+bool is_url(const std::string& target) {
+  return target.find("://") != target.npos;
+}
+
+/// Without a target it is the server that the session speaks to.
 cli::Reply<Findings> find(cli::Session& session, const std::string& target) {
   Findings found;
-  if (target.find("://") != target.npos) {
+  if (target.empty() || is_url(target)) {
     const auto checked = check_server(session, found);
     if (!checked) return checked.error();
   } else {
@@ -56,9 +62,11 @@ cli::Reply<Findings> find(cli::Session& session, const std::string& target) {
 }  // namespace
 
 cli::Exit look_for_trouble(cli::Session& session) {
-  const std::string& target = session.choice.words.front();
+  const std::vector<std::string>& words = session.choice.words;
+  const std::string target = words.empty() ? "" : words.front();
+  if (!words.empty() && target.empty()) return session.refuse_usage("TARGET must not be empty");
   cli::Choice there = session.choice;
-  if (target.find("://") != target.npos) {
+  if (is_url(target)) {
     const auto url = cli::parse_server_url(target);
     if (!url) return session.refuse_usage("TARGET " + url.error().text);
     there.url = *url;

@@ -42,6 +42,16 @@ void print_port(cli::Console& console, const LocalServer& server, const char* na
       target.text() + (is_usual ? "" : ", since " + std::to_string(usual.port) + " is taken"));
 }
 
+/// What tells verbs where the server is, if that is not at the usual ports.
+void print_variables(cli::Console& console, const LocalServer& server, const Config& usual) {
+  const client::Target web = server.port("web");
+  const client::Target beanstalk = server.port("beanstalk");
+  std::string variables;
+  if (web.port != usual.web->port) variables += " MILLRACE_URL=http://" + web.text();
+  if (beanstalk.port != usual.beanstalk->port) variables += " BEANSTALKD_URL=" + beanstalk.text();
+  if (!variables.empty()) console.print_member("verbs", "export" + variables);
+}
+
 /// Whether there is a person at a desktop.
 bool has_desktop() {
   const auto is_set = [](const char* name) {
@@ -110,7 +120,7 @@ cli::Exit serve_for_development(cli::Session& session) {
   console.print_member("pages", url + "/");
   print_port(console, *server, "faktory", *usual.faktory);
   print_port(console, *server, "beanstalk", *usual.beanstalk);
-  if (web.port != usual.web->port) console.print_member("verbs", "export MILLRACE_URL=" + url);
+  print_variables(console, *server, usual);
   std::optional<Demo> demo;
   if (session.choice.dev.has_demo) {
     if (const auto paused = pause_queue_of_demo(web); !paused) return session.fail(paused.error());

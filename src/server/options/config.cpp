@@ -12,6 +12,7 @@
 #include "base/result.hpp"
 #include "base/text.hpp"
 #include "cli/options/command_line.hpp"
+#include "cli/options/verb_rows.hpp"
 #include "server/backup/backup_options.hpp"
 #include "server/export/export_options.hpp"
 #include "server/import/import_options.hpp"
@@ -345,6 +346,17 @@ std::optional<std::string> flag_without_value(const std::vector<std::string>& ar
   return std::nullopt;
 }
 
+/// Verbs without --url are told by the variable alone.
+Outcome<Done> take_millrace_url(cli::Choice& choice) {
+  const std::string text = environment_variable(kUrlVariable).value_or("");
+  if (choice.has_url || text.empty()) return Done{};
+  const auto url = cli::parse_server_url(text);
+  if (!url) return Problem{std::string(kUrlVariable) + " " + url.error().text};
+  choice.url = *url;
+  choice.has_url = true;
+  return Done{};
+}
+
 /// The server that FAKTORY_URL names has its web port at the usual place, and one password.
 Outcome<Done> take_faktory_url(cli::Choice& choice) {
   const std::string text = environment_variable(kFaktoryUrlVariable).value_or("");
@@ -355,9 +367,28 @@ Outcome<Done> take_faktory_url(cli::Choice& choice) {
                    " is not tcp://[:PASSWORD@]HOST[:PORT] or tcp+tls://...; --url is where the "
                    "web port is"};
   }
+  choice.has_url = true;
   choice.url.is_https = address->target.is_tls;
   choice.url.host = address->target.host;
   choice.url.password = address->password;
+  return Done{};
+}
+
+/// The server that the environment names, where the arguments name none. Its beanstalk port is at
+/// the usual place too, and speaks TLS when the other ports do.
+Outcome<Done> take_server(cli::Choice& choice) {
+  const unsigned groups = choice.verb->groups;
+  const bool speaks_beanstalk = (groups & cli::kJobPort) != 0;
+  const bool is_named = speaks_beanstalk ? choice.has_job_port : !choice.words.empty();
+  const bool asks_one = (groups & (cli::kServer | cli::kTop)) != 0;
+  const bool may_ask_one = (groups & (cli::kDoctor | cli::kJobPort)) != 0 && !is_named;
+  if (!asks_one && !may_ask_one) return Done{};
+  if (auto taken = take_millrace_url(choice); !taken) return taken;
+  if (auto taken = take_faktory_url(choice); !taken) return taken;
+  if (speaks_beanstalk && choice.has_url) {
+    choice.job_port.host = choice.url.host;
+    choice.job_port.is_tls = choice.url.is_https;
+  }
   return Done{};
 }
 
@@ -365,7 +396,7 @@ Invocation read_ask(const cli::CommandLine& verbs, const std::vector<std::string
   if (const auto flag = flag_without_value(arguments)) return refuse(*flag + " needs a value");
   Outcome<cli::Choice> choice = verbs.choice();
   if (!choice) return refuse(choice.error().text);
-  if (auto taken = take_faktory_url(*choice); !taken) return refuse(taken.error().text);
+  if (auto taken = take_server(*choice); !taken) return refuse(taken.error().text);
   if (!choice->password_file.empty()) {
     const auto password = read_password_file(choice->password_file, Log());
     if (!password) return refuse(password.error().text);

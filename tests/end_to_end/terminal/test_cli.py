@@ -460,6 +460,8 @@ class AddressTest(CliTest):
         env["FAKTORY_URL"] = "tcp+tls://:s3cret@nowhere.invalid"
         refusal += self.refusal("stats", status=UNREACHABLE, env=env)
         self.assertIn("https://nowhere.invalid:7420", refusal)
+        refusal += self.refusal("put", "x", status=UNREACHABLE, env=env)
+        self.assertIn("nowhere.invalid:11300", refusal)
         env["MILLRACE_URL"] = "http://elsewhere.invalid"
         refusal += self.refusal("stats", status=UNREACHABLE, env=env)
         self.assertIn("http://elsewhere.invalid", refusal)

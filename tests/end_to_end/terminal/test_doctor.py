@@ -91,6 +91,7 @@ class DoctorTest(CliTest):
         self.assertIn("1 job, the oldest", found["queue"][0]["seen"])
         self.assertIn("no worker", found["queue"][0]["seen"])
         self.assertIn("1 more queues", self.trouble(found, "queues"))
+        self.assertEqual(len(self.findings()["queue"]), 10, "MILLRACE_URL names the server")
 
     def test_a_server_that_keeps_nothing_says_so(self):
         self.serve("--volatile")
@@ -99,7 +100,8 @@ class DoctorTest(CliTest):
     def test_what_cannot_be_looked_at_is_one_line(self):
         for target in ("/nowhere/at/all", __file__):
             self.assertIn(target, self.refusal("doctor", target, status=USAGE))
-        self.assertIn("TARGET", self.refusal("doctor", "ftp://x", status=USAGE))
+        for target in ("ftp://x", ""):
+            self.assertIn("TARGET", self.refusal("doctor", target, status=USAGE))
         self.refusal("doctor", "http://127.0.0.1:1", status=UNREACHABLE)
 
 

@@ -239,6 +239,36 @@ TEST_CASE("config: FAKTORY_PASSWORD is the password, or names its file") {
   CHECK(serve({}).password_file == "/run/secret");
 }
 
+TEST_CASE("verbs: the environment names the server, also for the beanstalk port") {
+  const auto job_port = [](Arguments arguments) {
+    const Invocation invocation = read_invocation(arguments);
+    REQUIRE_MESSAGE(invocation.action == Action::kAsk, invocation.text);
+    return std::string(invocation.ask.job_port.is_tls ? "tls://" : "") +
+           invocation.ask.job_port.text();
+  };
+  const Variable address("BEANSTALKD_URL", "");
+  CHECK(job_port({"put", "x"}) == "127.0.0.1:11300");
+  const Variable faktory("FAKTORY_URL", "tcp://:secret@there:17419");
+  CHECK(job_port({"put", "x"}) == "there:11300");
+  CHECK(read_invocation({"stats"}).ask.url.shown() == "http://there:7420");
+  CHECK(read_invocation({"doctor"}).ask.url.password == "secret");
+  const Variable url("MILLRACE_URL", "https://:other@here:8443");
+  CHECK(job_port({"fetch"}) == "tls://here:11300");
+  CHECK(job_port({"fetch", "--address", "[::1]:1"}) == "[::1]:1");
+  CHECK(read_invocation({"doctor"}).ask.url.shown() == "https://here:8443");
+}
+
+TEST_CASE("verbs: a variable that makes no sense is refused where it is needed") {
+  const Variable url("MILLRACE_URL", "here:secret");
+  const Variable faktory("FAKTORY_URL", "redis://:secret@there");
+  CHECK(read_invocation({"put", "x"}).text ==
+        "MILLRACE_URL must be http://HOST:PORT or https://HOST:PORT");
+  CHECK(read_invocation({"stats"}).action == Action::kRefuse);
+  CHECK(read_invocation({"put", "x", "--address=here"}).action == Action::kAsk);
+  CHECK(read_invocation({"doctor", "/data"}).action == Action::kAsk);
+  CHECK(read_invocation({"bench"}).action == Action::kAsk);
+}
+
 TEST_CASE("config: a value that makes no sense is refused with its option") {
   CHECK(refusal({"--sync", "sometimes"}) ==
         "--sync: 'sometimes' is not always, interval:MS or off");
