@@ -91,6 +91,7 @@ struct Choice {
   bool is_reversed = false;
   std::uint64_t rows_max = 50;
   std::string match;
+  bool are_names = false;  ///< queues are shown by their names alone
   std::string outcome;
   std::string batch_state;  ///< empty: any
   std::optional<std::uint64_t> pause_s;

@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <initializer_list>
+#include <span>
 
 #include "base/number.hpp"
 #include "base/text.hpp"
@@ -34,8 +34,9 @@ Outcome<Done> set_url(Choice& choice, const std::string& text) {
   return Done{};
 }
 
-bool is_one_of(std::string_view text, std::initializer_list<std::string_view> all) {
-  return std::find(all.begin(), all.end(), text) != all.end();
+Outcome<Done> check_word(std::string_view text, std::span<const std::string_view> words) {
+  if (has_word(words, text)) return Done{};
+  return Problem{"must be " + listed(words)};
 }
 
 /// Several are separated by commas.
@@ -43,9 +44,7 @@ Outcome<Done> set_states(Choice& choice, const std::string& text) {
   std::string_view rest = text;
   while (true) {
     const std::string_view state = rest.substr(0, rest.find(','));
-    if (!is_one_of(state, {"scheduled", "ready", "reserved", "retrying", "dead"})) {
-      return Problem{"must be scheduled, ready, reserved, retrying or dead"};
-    }
+    if (auto checked = check_word(state, kStateWords); !checked) return checked;
     const std::string name(state);
     if (std::ranges::find(choice.states, name) == choice.states.end()) {
       choice.states.push_back(name);
@@ -84,9 +83,7 @@ Outcome<Done> set_rows(Choice& choice, const std::string& text) {
 }
 
 Outcome<Done> set_batch_state(Choice& choice, const std::string& text) {
-  if (!is_one_of(text, {"open", "running", "failed", "succeeded"})) {
-    return Problem{"must be open, running, failed or succeeded"};
-  }
+  if (auto checked = check_word(text, kBatchStateWords); !checked) return checked;
   choice.batch_state = text;
   return Done{};
 }
@@ -116,9 +113,7 @@ Outcome<Done> set_rate(Choice& choice, const std::string& text) {
 }
 
 Outcome<Done> set_outcome(Choice& choice, const std::string& text) {
-  if (!is_one_of(text, {"done", "dropped", "deleted", "expired"})) {
-    return Problem{"must be done, dropped, deleted or expired"};
-  }
+  if (auto checked = check_word(text, kOutcomeWords); !checked) return checked;
   choice.outcome = text;
   return Done{};
 }
@@ -193,12 +188,13 @@ constexpr std::array kVerbOptions = {
     VerbOption{"state", "STATES",
                "Jobs in this state: scheduled, ready, retrying or dead; several with commas. With "
                "an ID also reserved",
-               kState, set_states},
+               kState, set_states, nullptr, ValueHint{.words = kStateWords, .is_list = true}},
     VerbOption{"state", "STATE", "Batches in this state: open, running, failed or succeeded",
-               kBatches, set_batch_state},
+               kBatches, set_batch_state, nullptr, ValueHint{.words = kBatchStateWords}},
     VerbOption{"queue", "NAME", "Jobs of this queue; with * at the end, its beginning",
                kFilters | kOutcome | kTail,
-               [](Choice& c, const std::string& text) { return add_filter(c, "queue", text); }},
+               [](Choice& c, const std::string& text) { return add_filter(c, "queue", text); },
+               nullptr, kQueueHint},
     VerbOption{"type", "TYPE", "Jobs of this type; with * at the end, its beginning",
                kFilters | kOutcome | kTail,
                [](Choice& c, const std::string& text) { return add_filter(c, "type", text); }},
@@ -221,12 +217,14 @@ constexpr std::array kVerbOptions = {
         [](Choice& c, const std::string& text) { return add_number_filter(c, "client", text); }},
     VerbOption{"outcome", "OUTCOME",
                "With `completed`: jobs that ended like this: done, dropped, deleted or expired",
-               kOutcome, set_outcome},
+               kOutcome, set_outcome, nullptr, ValueHint{.words = kOutcomeWords}},
     VerbOption{"limit", "N", "At most so many rows (default: 50)", kRows, set_rows},
     VerbOption{"reverse", nullptr, "The last jobs of the order first", kList,
                [](Choice& c, const std::string& text) { return set_switch(c.is_reversed, text); }},
     VerbOption{"match", "TEXT", "Queues whose names have this part", kMatch,
                [](Choice& c, const std::string& text) { return set_text(c.match, text); }},
+    VerbOption{"names", nullptr, "Print the names alone, one a line", kMatch,
+               [](Choice& c, const std::string& text) { return set_switch(c.are_names, text); }},
     VerbOption{"dry-run", nullptr, "Only count the jobs", kChange,
                [](Choice& c, const std::string& text) { return set_switch(c.is_dry, text); }},
     VerbOption{"yes", nullptr, "Change the jobs that match, not only count them", kDangerous,
@@ -234,7 +232,8 @@ constexpr std::array kVerbOptions = {
     VerbOption{"for", "DURATION", "How long: 90, 30m, 2h, 7d (default: until it is resumed)",
                kPause, set_pause},
     VerbOption{"queue", "NAME", "The queue (default: default)", kPush,
-               [](Choice& c, const std::string& text) { return set_text(c.push.queue, text); }},
+               [](Choice& c, const std::string& text) { return set_text(c.push.queue, text); },
+               nullptr, kQueueHint},
     VerbOption{"jid", "JID", "The job's jid (default: a new one)", kPush,
                [](Choice& c, const std::string& text) { return set_text(c.push.jid, text); }},
     VerbOption{"at", "TIME", "Not before this time (RFC 3339), or after a time such as +30m", kPush,
@@ -251,7 +250,8 @@ constexpr std::array kVerbOptions = {
                "port 11300 of the host in MILLRACE_URL or FAKTORY_URL, or of 127.0.0.1)",
                kJobPort, set_job_port, "BEANSTALKD_URL"},
     VerbOption{"tube", "NAME", "The tube (default: default)", kPut,
-               [](Choice& c, const std::string& text) { return set_text(c.put.tube, text); }},
+               [](Choice& c, const std::string& text) { return set_text(c.put.tube, text); },
+               nullptr, kQueueHint},
     VerbOption{"priority", "N", "0 comes first (default: 0)", kPut, set_priority},
     VerbOption{"delay", "DURATION", "Not before that time has passed: 90, 30m, 2h, 7d", kPut,
                [](Choice& c, const std::string& text) { return set_seconds(c.put.delay_s, text); }},

@@ -8,6 +8,7 @@
 #include "base/result.hpp"
 #include "cli/exit.hpp"
 #include "cli/options/choice.hpp"
+#include "cli/options/value_hint.hpp"
 
 /// The table of the verbs that talk to a running server, and of their options. Help, manual page
 /// and completions come from it.
@@ -48,6 +49,7 @@ struct VerbOption {
   unsigned groups;  ///< the verbs of these have it
   Outcome<Done> (*apply)(Choice&, const std::string&);
   const char* variable = nullptr;  ///< of the environment; null: none
+  ValueHint hint = {};
 };
 
 /// An argument without a flag.
@@ -56,6 +58,7 @@ struct VerbWord {
   const char* name = nullptr;  ///< null: there is none
   const char* help = nullptr;
   Number number = Number::kOne;
+  ValueHint hint = {};
 };
 
 struct VerbRow {

@@ -1,6 +1,7 @@
 #include <string>
 
 #include "cli/members.hpp"
+#include "cli/options/value_hint.hpp"
 #include "cli/verbs/verbs.hpp"
 
 namespace millrace::cli {
@@ -61,8 +62,8 @@ Exit turn_cron(Session& session) {
   const auto& words = session.choice.words;
   if (words.empty()) return list_cron(session);
   const std::string& action = words.front();
-  if (action != "run" && action != "pause" && action != "resume") {
-    return session.refuse_usage("ACTION must be run, pause or resume");
+  if (!has_word(kCronActionWords, action)) {
+    return session.refuse_usage("ACTION must be " + listed(kCronActionWords));
   }
   if (words.size() < 2 || words[1].empty()) {
     return session.refuse_usage("NAME is needed: which entry?");

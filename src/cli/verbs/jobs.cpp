@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "cli/members.hpp"
+#include "cli/options/value_hint.hpp"
 #include "cli/show/table.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "http/kit/text.hpp"
@@ -171,8 +172,7 @@ Exit list_jobs(Session& session) {
       std::find_if(std::begin(kJobStates), std::end(kJobStates),
                    [&](const StateColumns& each) { return each.state == state; });
   if (found == std::end(kJobStates)) {
-    return session.refuse_usage(
-        "STATE must be scheduled, ready, reserved, retrying, dead or completed");
+    return session.refuse_usage("STATE must be " + listed(kListedStateWords));
   }
   if (!choice.outcome.empty()) return session.refuse_usage("only completed jobs have an --outcome");
   std::string target = "jobs";

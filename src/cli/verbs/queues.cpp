@@ -1,6 +1,7 @@
 #include "cli/all_queues.hpp"
 #include "cli/members.hpp"
 #include "cli/show/table.hpp"
+#include "cli/show/width.hpp"
 #include "cli/verbs/verbs.hpp"
 
 namespace millrace::cli {
@@ -47,16 +48,24 @@ Table queues_table(const Json& queues, std::int64_t now_ms) {
 }  // namespace
 
 Exit list_queues(Session& session) {
+  if (session.choice.is_json && session.choice.are_names) {
+    return session.refuse_usage("give one of --json and --names");
+  }
   const Reply<AllQueues> all = read_queues(session, session.choice.match);
   if (!all) return session.fail(all.error());
   const Json& queues = member(all->document, "queues");
   if (session.choice.is_json) session.print(all->document);
   if (queues.empty()) {
     if (!session.choice.match.empty()) return session.fail({.text = "no queue matches"});
-    if (!session.choice.is_json) session.console.complain("there are no queues");
+    const bool is_for_programs = session.choice.is_json || session.choice.are_names;
+    if (!is_for_programs) session.console.complain("there are no queues");
     return Exit::kDone;
   }
   if (session.choice.is_json) return Exit::kDone;
+  if (session.choice.are_names) {
+    for (const Json& queue : queues) session.console.print(harmless(text_at(queue, "name")) + "\n");
+    return Exit::kDone;
+  }
   session.console.print(queues_table(queues, all->now_ms).text(session.console.look()));
   return Exit::kDone;
 }

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "cli/members.hpp"
+#include "cli/options/value_hint.hpp"
 #include "cli/show/times.hpp"
 #include "cli/verbs/verbs.hpp"
 
@@ -105,8 +106,8 @@ Exit turn_throttles(Session& session) {
   const ThrottleChoice& choice = session.choice.throttle;
   const auto& words = session.choice.words;
   const std::string action = words.empty() ? "" : words.front();
-  if (!action.empty() && action != "set" && action != "reset") {
-    return session.refuse_usage("ACTION must be set or reset");
+  if (!action.empty() && !has_word(kThrottleActionWords, action)) {
+    return session.refuse_usage("ACTION must be " + listed(kThrottleActionWords));
   }
   // An empty action is none: `millrace throttles "$ACTION"` must not list in silence.
   if (action.empty() && !words.empty()) return session.refuse_usage("ACTION must not be empty");

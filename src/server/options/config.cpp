@@ -83,8 +83,8 @@ struct Parser {
   ExportChoice export_choice;
   CLI::App* export_jobs = add_export_command(app, export_choice);
   cli::CommandLine verbs{app};
-  CLI::App* completion =
-      app.add_subcommand("completion", "Print what lets a shell complete commands and flags");
+  CLI::App* completion = app.add_subcommand(
+      "completion", "Print what lets a shell complete commands, flags and values");
   CLI::App* man = app.add_subcommand("man", "Print the manual page");
   std::string shell;
   std::string directory;
@@ -123,7 +123,7 @@ struct Parser {
     add_move(*move_to_log, "The data directory; its jobs stay in it too, and are not served");
     add_move(*move_to_file, "A new directory, or that of a stopped node");
     move_to_file->add_flag("--again", is_again, "Even if the jobs were moved before");
-    completion->add_option("SHELL", shell, "bash, zsh or fish")->required()->type_name("");
+    completion->add_option("SHELL", shell, cli::listed(kShells))->required()->type_name("");
     check->footer(kCheckFooter);
     check
         ->add_option("--salvage", target,

@@ -2,8 +2,10 @@
 
 #include <array>
 #include <string>
+#include <string_view>
 
 #include "base/result.hpp"
+#include "cli/options/value_hint.hpp"
 #include "server/options/config.hpp"
 #include "server/options/config_check.hpp"
 #include "server/options/config_in_force.hpp"
@@ -22,7 +24,12 @@ struct OptionRow {
   /// False when the two differ and only a restart can apply the difference. A reference, so that
   /// no row can leave it out.
   bool (&is_same)(const Config&, const Config&);
+  cli::ValueHint hint = {};
 };
+
+inline constexpr std::array<std::string_view, 1> kOffWord = {"off"};
+inline constexpr std::array<std::string_view, 2> kOnOffWords = {"on", "off"};
+inline constexpr std::array<std::string_view, 3> kSyncWords = {"always", "interval:1000", "off"};
 
 template <auto member>
 bool is_same(const Config& a, const Config& b) {
@@ -40,15 +47,15 @@ inline constexpr std::array kOptionRows = {
               is_same<&Config::data>},
     OptionRow{"beanstalk", "ADDR|off", "Address for beanstalk clients (default: 127.0.0.1:11300)",
               [](Config& c, const std::string& text) { return set_address(c.beanstalk, text); },
-              is_same<&Config::beanstalk>},
+              is_same<&Config::beanstalk>, cli::ValueHint{.words = kOffWord}},
     OptionRow{"faktory", "ADDR|off",
               "Address for Faktory clients and workers (default: 127.0.0.1:7419)",
               [](Config& c, const std::string& text) { return set_address(c.faktory, text); },
-              is_same<&Config::faktory>},
+              is_same<&Config::faktory>, cli::ValueHint{.words = kOffWord}},
     OptionRow{"web", "ADDR|off",
               "Address for the web UI, the JSON API and metrics (default: 127.0.0.1:7420)",
               [](Config& c, const std::string& text) { return set_address(c.web, text); },
-              is_same<&Config::web>},
+              is_same<&Config::web>, cli::ValueHint{.words = kOffWord}},
     OptionRow{
         "web-read-only", nullptr, "Refuse every change through the web UI and the API",
         [](Config& c, const std::string& text) { return set_switch(c.is_web_read_only, text); },
@@ -91,7 +98,7 @@ inline constexpr std::array kOptionRows = {
         "A push that is sent again while its job lives, or so many seconds after its end, adds no "
         "second one: on, off or SECONDS (default: on)",
         [](Config& c, const std::string& text) { return set_pushes(c.pushes, text); },
-        is_same<&Config::pushes>},
+        is_same<&Config::pushes>, cli::ValueHint{.words = kOnOffWords}},
     OptionRow{
         "keep-finished", "N[,AGE]",
         "How many finished jobs are remembered, 0 to 100000, and how long (default: 10000,24h)",
@@ -101,7 +108,7 @@ inline constexpr std::array kOptionRows = {
         "worker-timeout", "SECONDS",
         "Jobs of a worker that is gone come back after this time, 5 to 86400, or off (default: 60)",
         [](Config& c, const std::string& text) { return set_timeout(c.worker_timeout, text); },
-        is_same<&Config::worker_timeout>},
+        is_same<&Config::worker_timeout>, cli::ValueHint{.words = kOffWord}},
     OptionRow{
         "poison-after", "N",
         "A job that loses so many workers in a row is dead, at most 10; 0: never (default: 3)",
@@ -121,7 +128,7 @@ inline constexpr std::array kOptionRows = {
           c.has_asked_for_syncs = c.sync.mode == SyncChoice::Mode::kAlways;
           return set;
         },
-        is_same<&Config::sync>},
+        is_same<&Config::sync>, cli::ValueHint{.words = kSyncWords}},
     OptionRow{
         "strict-fetch", nullptr,
         "Hand out a job only when its reservation is on disk, too (with --sync always)",

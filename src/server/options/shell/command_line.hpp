@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/options/value_hint.hpp"
+
 namespace millrace::server {
 
 /// What a shell and a manual page need to know of an option.
@@ -15,6 +17,7 @@ struct ShownOption {
   bool is_optional = false;  ///< an argument without a flag that may be left out
   bool is_repeated = false;  ///< an argument that may be given several times
   bool is_path = false;      ///< the value is a file or directory
+  cli::ValueHint hint = {};
 };
 
 struct ShownCommand {

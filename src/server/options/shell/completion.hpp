@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,8 +10,10 @@
 
 namespace millrace::server {
 
-/// The text by which `bash`, `zsh` or `fish` completes commands, flags and paths. A problem: it is
-/// another shell.
+inline constexpr std::array<std::string_view, 3> kShells = {"bash", "zsh", "fish"};
+
+/// The text by which one of `kShells` completes commands, flags, paths, and values that are known.
+/// Names of queues come from the server that the environment names. A problem: it is another shell.
 [[nodiscard]] Outcome<std::string> completion_for(std::string_view shell,
                                                   std::span<const ShownCommand> commands);
 

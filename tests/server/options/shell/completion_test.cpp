@@ -39,6 +39,23 @@ TEST_CASE("completion: an argument that may be repeated is so for shells, too") 
   CHECK(man_page(commands).find("[\\fIID\\fR...] [") != std::string::npos);
 }
 
+TEST_CASE("completion: words of a list are completed one by one") {
+  const std::vector<std::string_view> words = {"a", "b"};
+  const std::vector<ShownCommand> commands = {
+      {.name = "do",
+       .help = "Do it",
+       .options = {{.flag = "--it",
+                    .value = "X",
+                    .help = "It",
+                    .hint = {.words = words, .is_list = true}}}}};
+  CHECK(completion_for("bash", commands).value().find("--it) _millrace_words , a b;") !=
+        std::string::npos);
+  CHECK(completion_for("zsh", commands).value().find(":X:_values -s , X a b'") !=
+        std::string::npos);
+  CHECK(completion_for("fish", commands).value().find("-x -a '(__fish_append , a b)'") !=
+        std::string::npos);
+}
+
 TEST_CASE("completion: another shell is refused") {
   CHECK_FALSE(completion_for("tcsh", kHard));
   CHECK_FALSE(completion_for("", kHard));

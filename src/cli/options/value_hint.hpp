@@ -1,0 +1,35 @@
+#pragma once
+
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace millrace::cli {
+
+/// What a value may be. Verbs check their values with it, and shells complete them.
+struct ValueHint {
+  std::span<const std::string_view> words = {};  ///< empty: any text
+  bool is_list = false;                          ///< several of them, separated by commas
+  bool is_queue = false;                         ///< the name of a queue, of those that there are
+};
+
+inline constexpr std::array<std::string_view, 5> kStateWords = {"scheduled", "ready", "reserved",
+                                                                "retrying", "dead"};
+inline constexpr std::array<std::string_view, 6> kListedStateWords = {
+    "scheduled", "ready", "reserved", "retrying", "dead", "completed"};
+inline constexpr std::array<std::string_view, 4> kBatchStateWords = {"open", "running", "failed",
+                                                                     "succeeded"};
+inline constexpr std::array<std::string_view, 4> kOutcomeWords = {"done", "dropped", "deleted",
+                                                                  "expired"};
+inline constexpr std::array<std::string_view, 3> kCronActionWords = {"run", "pause", "resume"};
+inline constexpr std::array<std::string_view, 2> kThrottleActionWords = {"set", "reset"};
+
+inline constexpr ValueHint kQueueHint{.is_queue = true};
+
+[[nodiscard]] bool has_word(std::span<const std::string_view> words, std::string_view text);
+
+/// For people: `open, running or failed`.
+[[nodiscard]] std::string listed(std::span<const std::string_view> words);
+
+}  // namespace millrace::cli
