@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/interrupts.hpp"
 #include "core/state/ledger.hpp"
 #include "faktory/job/work_unit.hpp"
 #include "http/kit/input.hpp"
@@ -21,6 +22,7 @@
 #include "server/export/to_faktory.hpp"
 #include "server/import/import_table.hpp"
 #include "server/peers/peer_addresses.hpp"
+#include "server/peers/same_port.hpp"
 #include "server/process/clock.hpp"
 #include "server/tools/progress_line.hpp"
 #include "server/tools/stopped_journal.hpp"
@@ -133,6 +135,7 @@ class Export {
  private:
   Outcome<std::vector<std::string>> pause_queues();
   Outcome<Done> end_dead();
+  Outcome<Done> give_all();
   Outcome<Done> give_some();
   void count(const LeavingJob& leaving, const std::string& refusal);
   [[nodiscard]] std::string left_behind() const;
@@ -154,13 +157,7 @@ Outcome<JournalReport> Export::run() {
   }
   // Now those that are there already, before they have jobs; after all jobs, the others.
   if (auto paused = pause_queues(); !paused) return paused.error();
-  ProgressLine progress("exported", mark_.jobs);
-  while (!mark_.is_done()) {
-    if (auto given = give_some(); !given) return given.error();
-    progress.show(mark_.given);
-  }
-  if (auto ended = end_dead(); !ended) return ended.error();
-  progress.end();
+  if (auto given = give_all(); !given) return given.error();
   const auto unpaused = pause_queues();
   if (!unpaused) return unpaused.error();
   JournalReport report{.text = table_.text(), .damage = {}};
@@ -175,6 +172,22 @@ Outcome<JournalReport> Export::run() {
                  "; no server starts on this directory while it has the file `export`\n";
   report.damage = not_taken(mark_, directory_);
   return report;
+}
+
+/// A signal ends it between two batches, so that no job is given twice for it.
+Outcome<Done> Export::give_all() {
+  cli::Interrupts interrupts;
+  ProgressLine progress("exported", mark_.jobs);
+  while (!mark_.is_done()) {
+    if (interrupts.wait(0ms)) {
+      return Problem{"interrupted: " + http::grouped(mark_.given) + " of " +
+                     http::count_of(mark_.jobs, "job") + " given to " + receiver_.name() +
+                     "; the same command goes on"};
+    }
+    if (auto given = give_some(); !given) return given;
+    progress.show(mark_.given);
+  }
+  return end_dead();
 }
 
 /// Answers those that the other server cannot pause.
@@ -228,9 +241,13 @@ void Export::count(const LeavingJob& leaving, const std::string& refusal) {
   table_.add_refused(leaving.queue, state, refusal);
 }
 
-/// What no other server takes.
+/// What no other server takes, and what this one has otherwise.
 std::string Export::left_behind() const {
   std::string text;
+  if (const std::uint64_t cut = receiver_.cut_ttrs(); cut > 0) {
+    text += "warning: " + http::count_of(cut, "job") +
+            " had a TTR of more than a day, which is the longest there\n";
+  }
   if (members_ > 0) {
     text += "warning: " + http::count_of(members_, "job") +
             " of batches; the batches and their callbacks are not there\n";
@@ -242,9 +259,14 @@ std::string Export::left_behind() const {
 Outcome<Done> refuse_to_go_on(const ExportMark& before, const ExportMark& fresh,
                               const ExportChoice& choice, const Receiver& receiver) {
   const std::string name = export_mark_path(choice.directory);
-  if (before.target != fresh.target) {
-    return Problem{"jobs of " + choice.directory + " were exported to " + before.target +
-                   "; to give them to another server as well, remove the file " + name};
+  const bool is_server = lead_to_one_port(before.target, fresh.target) ||
+                         (receiver.is_process_unique() && receiver.is_process(before.process));
+  if (!is_server) {
+    return Problem{"jobs of " + choice.directory + " were exported to " + before.target + ", and " +
+                   fresh.target +
+                   " is another server, as far as can be seen: if it is the same one, name it as "
+                   "before; to give them to another server as well, remove the file " +
+                   name};
   }
   if (before.log_end != fresh.log_end || before.jobs != fresh.jobs) {
     return Problem{choice.directory +

@@ -30,6 +30,12 @@ class Receiver {
   [[nodiscard]] virtual const std::string& process() const = 0;
   /// Whether it is the process of which `process` has said this before.
   [[nodiscard]] virtual bool is_process(std::string_view told) const = 0;
+  /// Whether no process of any other server says the same.
+  [[nodiscard]] virtual bool is_process_unique() const = 0;
+
+  /// How many jobs had a TTR of more than a day, which is the longest there. They were given with
+  /// that.
+  [[nodiscard]] virtual std::uint64_t cut_ttrs() const = 0;
 
   /// Gives it the jobs, and waits until it has said of each that it has it. Answers for each job
   /// why that server does not take it; an empty text: it has it. A problem: the connection is lost,

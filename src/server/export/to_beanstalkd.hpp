@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,8 @@ class ToBeanstalkd final : public Receiver {
   [[nodiscard]] const std::string& name() const override { return peer_.name(); }
   [[nodiscard]] const std::string& process() const override { return process_; }
   [[nodiscard]] bool is_process(std::string_view told) const override { return told == process_; }
+  [[nodiscard]] bool is_process_unique() const override { return true; }
+  [[nodiscard]] std::uint64_t cut_ttrs() const override { return 0; }
   [[nodiscard]] Outcome<std::vector<std::string>> give(const std::vector<LeavingJob>& jobs,
                                                        Time now, WallClock wall,
                                                        std::uint64_t salt) override;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/number.hpp"
+#include "faktory/job/pushed_job.hpp"
 #include "faktory/json/text.hpp"
 #include "faktory/json/timestamp.hpp"
 #include "server/export/pushed_text.hpp"
@@ -87,21 +88,26 @@ Outcome<std::vector<std::string>> ToFaktory::give(const std::vector<LeavingJob>&
 }
 
 std::optional<std::string> ToFaktory::push_of(const LeavingJob& leaving, WallClock wall,
-                                              std::uint64_t salt) const {
+                                              std::uint64_t salt) {
   const Job& job = *leaving.job;
   std::string shown;
   format_.render(job, leaving.queue, wall, shown);
+  PushChanges changes{.at = std::nullopt, .reserve_for_max = faktory::kReserveForMax};
   switch (job.state) {
     case JobState::kReady:
     case JobState::kReserved:
-      return pushed_text(shown, std::nullopt);
+      break;
     case JobState::kScheduled:
     case JobState::kRetrying:
-      return pushed_text(shown, job.wall_when(wall));
-    case JobState::kDead:
+      changes.at = job.wall_when(wall);
       break;
+    case JobState::kDead:
+      changes.at = time_of_dead(salt);
   }
-  return pushed_text(shown, time_of_dead(salt));
+  auto pushed = pushed_text(shown, changes);
+  if (!pushed) return std::nullopt;
+  if (pushed->is_cut) ++cut_ttrs_;
+  return std::move(pushed->json);
 }
 
 Outcome<Done> ToFaktory::end_dead(std::uint64_t salt) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -23,6 +24,8 @@ class ToFaktory final : public Receiver {
   [[nodiscard]] const std::string& name() const override { return peer_.name(); }
   [[nodiscard]] const std::string& process() const override { return process_; }
   [[nodiscard]] bool is_process(std::string_view told) const override;
+  [[nodiscard]] bool is_process_unique() const override { return false; }
+  [[nodiscard]] std::uint64_t cut_ttrs() const override { return cut_ttrs_; }
   [[nodiscard]] Outcome<std::vector<std::string>> give(const std::vector<LeavingJob>& jobs,
                                                        Time now, WallClock wall,
                                                        std::uint64_t salt) override;
@@ -33,10 +36,11 @@ class ToFaktory final : public Receiver {
   ToFaktory(JobPeer peer, std::string process, const WorkUnitFormat& format)
       : peer_(std::move(peer)), process_(std::move(process)), format_(format) {}
   [[nodiscard]] std::optional<std::string> push_of(const LeavingJob& leaving, WallClock wall,
-                                                   std::uint64_t salt) const;
+                                                   std::uint64_t salt);
 
   JobPeer peer_;
   std::string process_;
+  std::uint64_t cut_ttrs_ = 0;
   const WorkUnitFormat& format_;
 };
 

@@ -4,7 +4,9 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
+import threading
 import unittest
 
 from clients import Beanstalk, Faktory
@@ -67,6 +69,70 @@ def beanstalk_url(address):
 
 def faktory_url(address, password=""):
     return "tcp://{}{}:{}".format(f":{password}@" if password else "", *address)
+
+
+class HoldingBeanstalkd:
+    """Takes jobs as beanstalkd does, and waits with one answer until it is told to go on."""
+
+    def __init__(self, holds_at):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.address = self.listener.getsockname()
+        self.holds_at = holds_at
+        self.holds, self.goes_on = threading.Event(), threading.Event()
+        self.bodies = []
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                peer, _ = self.listener.accept()
+            except OSError:
+                return
+            with peer, peer.makefile("rwb") as stream:
+                for line in stream:
+                    self.answer(stream, line.split())
+                    stream.flush()
+
+    def answer(self, stream, words):
+        if words[0] == b"stats":
+            text = b'---\ncurrent-jobs-reserved: 0\nid: "0123456789abcdef"\n'
+            stream.write(b"OK %d\r\n%s\r\n" % (len(text), text))
+        elif words[0] == b"use":
+            stream.write(b"USING %s\r\n" % words[1])
+        else:
+            self.bodies.append(stream.read(int(words[4]) + 2)[:-2])
+            if len(self.bodies) == self.holds_at:
+                self.holds.set()
+                self.goes_on.wait(START_SECONDS_MAX)
+            stream.write(b"INSERTED %d\r\n" % len(self.bodies))
+
+
+class InterruptedTest(ExportTest):
+    def test_a_signal_ends_an_export_that_goes_on_later(self):
+        self.filled(*({"body": b"%d" % i} for i in range(350)))
+        for number, ending in enumerate((signal.SIGINT, signal.SIGTERM)):
+            with self.subTest(ending):
+                self.interrupt(ending)
+                os.remove(self.path("data/export"))
+
+    def interrupt(self, ending):
+        other = HoldingBeanstalkd(holds_at=150)
+        self.addCleanup(other.listener.close)
+        process = start_kept(
+            [PROGRAM, "export", self.path("data"), "--to", beanstalk_url(other.address)],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=environment(), text=True)
+        self.assertTrue(other.holds.wait(START_SECONDS_MAX))
+        process.send_signal(ending)
+        other.goes_on.set()
+        out, errors = process.communicate(timeout=START_SECONDS_MAX)
+        self.assertEqual((process.returncode, out), (1, ""))
+        name = beanstalk_url(other.address)
+        self.assertEqual(errors, f"millrace: interrupted: 200 of 350 jobs given to {name}; the "
+                                 "same command goes on\n")
+        report = self.exported(name)
+        self.assertIn("goes on: 200 jobs given before", report)
+        self.assertEqual(other.bodies, [b"%d" % i for i in range(350)], "none twice")
 
 
 @unittest.skipUnless(os.path.exists(BEANSTALKD), "Debian's beanstalkd is not installed")
@@ -325,6 +391,30 @@ class ToOfficialFaktoryTest(ToFaktory, ExportTest):
         self.assertEqual(sizes, {"Scheduled": 2, "Retries": 0, "Dead": 1})
 
 
+class OtherMillraceTest(ExportTest):
+    def test_a_ttr_that_faktory_does_not_have_is_cut(self):
+        self.filled({"body": b"long", "ttr": 4_000_000_000}, {"body": b"a day", "ttr": 86400})
+        other = self.other()
+        report = self.exported(faktory_url(other.faktory_address))
+        self.assertIn("warning: 1 job had a TTR of more than a day, which is the "
+                      "longest there\n", report)
+        client = self.open(Faktory(other.faktory_address, "worker-1"))
+        jobs = [client.fetch("default") for _ in range(2)]
+        self.assertEqual([(job["args"], job["reserve_for"]) for job in jobs],
+                         [(["long"], 86400), (["a day"], 86400)])
+
+    def test_a_target_has_several_names(self):
+        self.filled({"body": b"x"})
+        other = self.other()
+        for url, address in ((beanstalk_url, other.beanstalk_address),
+                             (faktory_url, other.faktory_address)):
+            with self.subTest(url(address)):
+                self.exported(url(address))
+                again = self.exported(url(("localhost", address[1])))
+                self.assertEqual(again, f"exported to {url(address)} before: 1 job\n")
+                os.remove(self.path("data/export"))
+
+
 class RefusedTest(ExportTest):
     def test_no_server_serves_what_was_exported(self):
         self.filled({"body": b"x"})
@@ -351,7 +441,8 @@ class RefusedTest(ExportTest):
         second = self.other(data="second")
         self.assert_not_exported(
             beanstalk_url(second.beanstalk_address),
-            "jobs of .* were exported to .*; to give them to another server as well, remove")
+            "jobs of .* were exported to .*, and .* is another server.*: if it is the same one, "
+            "name it as before; to give them to another server as well, remove")
 
     def test_a_directory_that_has_changed_since(self):
         self.filled({"body": b"x"})
