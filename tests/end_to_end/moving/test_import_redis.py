@@ -95,7 +95,8 @@ class OddTest(RedisTest):
         self.client.command("ZADD", "working", 2e9, b"junk")
         done = self.run_import(self.source)
         self.assertEqual(done.returncode, 4)
-        self.assertRegex(done.stderr, "4 entries cannot be read as jobs, .* key q:q$")
+        self.assertRegex(done.stderr, "4 jobs not taken; the table says why; 4 of them cannot be "
+                                      "read as jobs, the last one of the key q:q$")
         reason = "that cannot be read as the JSON of a job"
         rows = self.rows(done.stdout)
         self.assertEqual(rows[("q", "enqueued")], ["4", "1", f"3 {reason}"])
@@ -106,8 +107,13 @@ class OddTest(RedisTest):
         self.fill(job("short"), job("no-type-", jobtype=""), job("no-args-", args=None))
         for jid, queue in (("bad-queue", "a b"), ("long-queue", "x" * 1025)):
             self.client.command("ZADD", "scheduled", 4e9, job(jid, queue))
-        rows = self.rows(self.imported(self.source, status=4))
-        self.assertEqual(rows[("q", "enqueued")][:2], ["3", "0"])
+        self.client.command("LPUSH", "q:q", b"junk")
+        done = self.run_import(self.source)
+        self.assertEqual(done.returncode, 4)
+        rows = self.rows(done.stdout)
+        self.assertRegex(done.stdout, "(?m)^all +6 +0 +6$")
+        self.assertRegex(done.stderr, "6 jobs not taken; .*; 1 of them cannot be read as jobs")
+        self.assertEqual(rows[("q", "enqueued")][:2], ["4", "0"])
         self.assertIn("1 without a jid of 8 to 1024 bytes", rows[("q", "enqueued")][2])
         bad = "1 for a queue with a name that no worker can use"
         self.assertEqual(rows[("a b", "scheduled")], ["1", "0", bad])

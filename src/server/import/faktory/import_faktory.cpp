@@ -9,6 +9,7 @@
 #include "base/check.hpp"
 #include "base/text.hpp"
 #include "faktory/json/text.hpp"
+#include "http/kit/text.hpp"
 #include "journal/file/file_system.hpp"
 #include "server/import/faktory/faktory_entries.hpp"
 #include "server/import/faktory/faktory_job.hpp"
@@ -165,10 +166,10 @@ JournalReport report_of(const FaktoryImport& import, const FaktoryKeys& keys,
                    "imported\n";
   }
   report.text += "next: start a server with the data directory " + choice.into + "\n";
-  if (import.unreadable() > 0) {
-    report.damage = std::to_string(import.unreadable()) +
-                    " entries cannot be read as jobs, the last one of the key " +
-                    import.an_unreadable_key();
+  if (report.damage && import.unreadable() > 0) {
+    *report.damage += "; " + http::grouped(import.unreadable()) +
+                      " of them cannot be read as jobs, the last one of the key " +
+                      import.an_unreadable_key();
   }
   return report;
 }
