@@ -181,4 +181,13 @@ Reply<std::string> Connection::body(std::size_t size) {
   return text;
 }
 
+Reply<std::string> Connection::some() {
+  if (taken_ == input_.size()) {
+    if (auto received = receive(); !received) return received.error();
+  }
+  std::string bytes = input_.substr(taken_);
+  taken_ = input_.size();
+  return bytes;
+}
+
 }  // namespace millrace::client

@@ -26,6 +26,9 @@ class Connection {
   /// That many bytes, and the end of a line after them, which is left out.
   [[nodiscard]] Reply<std::string> body(std::size_t size);
 
+  /// The bytes that have come: one at least.
+  [[nodiscard]] Reply<std::string> some();
+
   [[nodiscard]] const std::string& peer() const { return peer_; }
 
  private:

@@ -21,6 +21,9 @@ Outcome<Done> check_import(const ImportChoice& choice) {
   if (choice.ignores_other_keys && choice.faktory.empty()) {
     return Problem{"--ignore-other-keys needs --faktory"};
   }
+  if (!choice.ca_file.empty() && !choice.faktory.starts_with("rediss://")) {
+    return Problem{"--ca needs --faktory rediss://HOST"};
+  }
   return Done{};
 }
 

@@ -18,6 +18,7 @@ struct ImportChoice {
   // Of Faktory:
   bool keeps_working = false;       ///< workers hold the jobs that they hold there
   bool ignores_other_keys = false;  ///< the database may have keys of others
+  std::string ca_file = {};         ///< certificates to trust in that of the Redis; empty: usual
   std::string redis_password = {};  ///< where the source has none
   std::string search_path = "/usr/local/bin:/usr/bin:/bin";  ///< as PATH: for `redis-server`
   std::string temporary_folder = "/tmp";                     ///< where a snapshot is copied to

@@ -10,8 +10,8 @@ constexpr const char* kImportFooter =
     "4: imported, but not all: the table and the line on stderr say what is missing.\n"
     "SOURCE of --faktory is the directory of Faktory's data (-d), or a copy of its faktory.rdb;\n"
     "that needs the program redis-server. Or it is a Redis that runs: unix:PATH, or\n"
-    "redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]. The variable REDISCLI_AUTH may have the\n"
-    "password.";
+    "redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE], or rediss://... for TLS. The variable\n"
+    "REDISCLI_AUTH may have the password.";
 
 }  // namespace
 
@@ -35,6 +35,10 @@ CLI::App* add_import_command(CLI::App& app, ImportChoice& choice) {
                     "Leave to workers of Faktory what they hold; otherwise it is ready");
   command->add_flag("--ignore-other-keys", choice.ignores_other_keys,
                     "Even if Faktory's Redis has keys that Faktory does not make");
+  command
+      ->add_option("--ca", choice.ca_file,
+                   "Certificates to check that of a rediss:// with (PEM), instead of the system's")
+      ->type_name("FILE");
   command->add_option("--into", choice.into, "The data directory, a new one or that of a server")
       ->type_name("DATA");
   command->add_flag("--merge", choice.merges, "Even if DATA has jobs already");

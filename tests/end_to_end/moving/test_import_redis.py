@@ -404,6 +404,32 @@ class RefusedTest(RedisTest):
         self.assert_not_imported(path, "install Debian's package redis-server$",
                                  env={"PATH": self.old})
 
+    def test_tls(self):
+        certificate, key = self.path("cert.pem"), self.path("key.pem")
+        subprocess.run(
+            f"openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 "
+            f"-subj /CN=localhost -addext subjectAltName=IP:127.0.0.1 "
+            f"-keyout {key} -out {certificate}".split(),
+            check=True, capture_output=True)
+        port, plain = free_port(), free_port()
+        self.begin("--tls-port", str(port), "--tls-cert-file", certificate, "--tls-key-file", key,
+                   "--tls-ca-cert-file", certificate, "--tls-auth-clients", "no", port=plain)
+        self.fill(*(job(f"job-{i:05}", args=["x" * 300]) for i in range(3000)))
+        self.client.command("CONFIG", "SET", "requirepass", "s3cret")
+        url = f"rediss://:s3cret@127.0.0.1:{port}"
+        self.assert_not_imported(url, "no connection to Redis: its certificate is not trusted")
+        self.assert_not_imported(url, "the certificates of --ca cannot be read", "--ca=/none")
+        self.assert_not_imported(f"rediss://127.0.0.1:{plain}", "no connection to Redis: no TLS")
+        self.assert_not_imported(f"redis://127.0.0.1:{port}", "ended|no Redis")
+        report = self.imported(url, f"--ca={certificate}")
+        self.assertEqual(self.rows(report)[("q", "enqueued")], ["3,000", "3,000"])
+        self.assertNotIn("s3cret", report)
+
+    def test_something_else_listens_there(self):
+        other = self.server(data="other").start()
+        host, port = other.beanstalk_address
+        self.assert_not_imported(f"redis://{host}:{port}", "this is no Redis")
+
     def test_a_directory_in_use(self):
         # What this Redis has not saved yet is not in the file.
         self.begin(socket="redis.sock")
@@ -431,10 +457,11 @@ class RefusedTest(RedisTest):
             (("--faktory", "x", "--beanstalkd", "y"), "one at a time"),
             (("--beanstalkd", "y", "--keep-working"), "--keep-working needs --faktory"),
             (("--beanstalkd", "y", "--ignore-other-keys"), "--ignore-other-keys needs --faktory"),
+            (("--faktory", "redis://h", "--ca=x"), "--ca needs --faktory rediss://"),
         ):
             command = [PROGRAM, "import", "--into", self.path("data"), *arguments]
             self.assert_refused(command, text, status=2)
-        self.assert_not_imported("rediss://127.0.0.1", "over TLS is not read")
+        self.assert_not_imported("rediss://h:x", "--faktory: not rediss://")
         for source in ("redis://", "redis://:0", "redis://h:x", "redis://%zz@h", "redis://[::1"):
             self.assert_not_imported(source, "--faktory: not redis://")
         self.assert_not_imported("unix:", "without the path of a socket")

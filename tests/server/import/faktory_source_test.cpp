@@ -37,12 +37,20 @@ TEST_CASE("faktory source: what a URL leaves out is as Redis has it") {
   CHECK(source_at("redis://:@host").password.empty());
 }
 
+TEST_CASE("faktory source: a URL over TLS is the same otherwise") {
+  const FaktorySource source = source_at("rediss://:word@host:6380/1");
+  CHECK(source.is_tls);
+  CHECK(source.password == "word");
+  CHECK(source.name() == "rediss://host:6380/1");
+  CHECK_FALSE(source_at("redis://host").is_tls);
+}
+
 TEST_CASE("faktory source: other URLs are refused, without their password") {
   for (const std::string text :
        {"redis://", "redis://:7", "redis://host:", "redis://host:0", "redis://host:65536",
         "redis://host:7x", "redis://host/x", "redis://host/-1", "redis://:secret@",
         "redis://:secret%2@host", "redis://:secret%zz@host", "redis://[::1", "redis://[]",
-        "redis://[::1]7", "rediss://:secret@host", "unix:", "unix://"}) {
+        "redis://[::1]7", "rediss://:secret@", "rediss://host:x", "unix:", "unix://"}) {
     const auto source = parse_faktory_source(text);
     REQUIRE_FALSE_MESSAGE(source, text);
     CHECK(source.error().text.find("secret") == std::string::npos);

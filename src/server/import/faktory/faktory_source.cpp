@@ -47,9 +47,11 @@ bool take_host_and_port(std::string_view text, FaktorySource& source) {
   return !source.host.empty() && source.port != 0;
 }
 
-Outcome<FaktorySource> parse_redis_url(std::string_view text) {
-  const Problem odd{"--faktory: not redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]"};
-  FaktorySource source{.kind = FaktorySource::Kind::kHost};
+/// `text`: what follows the scheme.
+Outcome<FaktorySource> parse_redis_url(std::string_view scheme, std::string_view text) {
+  const Problem odd{"--faktory: not " + std::string(scheme) +
+                    "[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]"};
+  FaktorySource source{.kind = FaktorySource::Kind::kHost, .is_tls = scheme == kRedisTlsScheme};
   // A password that was not encoded may have an `@` or a `/`.
   const std::size_t at = text.rfind('@');
   if (at != text.npos && !take_user_and_password(text.substr(0, at), source)) return odd;
@@ -79,7 +81,7 @@ Outcome<FaktorySource> parse_path(const std::string& text) {
       return Problem{text + " has no file " + std::string(kSnapshotName)};
     }
   } else if (!std::filesystem::exists(status)) {
-    return Problem{text + ": no such file, and not redis://... or unix:PATH"};
+    return Problem{text + ": no such file, and not redis://..., rediss://... or unix:PATH"};
   }
   return source;
 }
@@ -91,17 +93,17 @@ std::string FaktorySource::name() const {
   if (kind == Kind::kSocket) text = std::string(kSocketScheme) + text;
   if (kind == Kind::kHost) {
     const bool is_ipv6 = host.find(':') != host.npos;
-    text = std::string(kRedisScheme) + (is_ipv6 ? "[" + host + "]" : host) + ":" +
-           std::to_string(port) + "/" + std::to_string(database);
+    text = std::string(is_tls ? kRedisTlsScheme : kRedisScheme) +
+           (is_ipv6 ? "[" + host + "]" : host) + ":" + std::to_string(port) + "/" +
+           std::to_string(database);
   }
   return one_line(text, kShownSourceBytes);
 }
 
 Outcome<FaktorySource> parse_faktory_source(const std::string& text) {
   const std::string_view view = text;
-  if (view.starts_with(kRedisScheme)) return parse_redis_url(view.substr(kRedisScheme.size()));
-  if (view.starts_with(kRedisTlsScheme)) {
-    return Problem{"--faktory: Redis over TLS is not read; use a tunnel, or a snapshot of it"};
+  for (const std::string_view scheme : {kRedisScheme, kRedisTlsScheme}) {
+    if (view.starts_with(scheme)) return parse_redis_url(scheme, view.substr(scheme.size()));
   }
   if (!view.starts_with(kSocketScheme)) return parse_path(text);
   std::string_view path = view.substr(kSocketScheme.size());

@@ -10,6 +10,7 @@ namespace millrace::server {
 /// Where the database of Faktory is, as `--faktory` says it:
 ///
 ///     redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]    ; USER and PASSWORD may have %XX
+///     rediss://...                                        ; the same over TLS
 ///     unix:PATH
 ///     FILE                                                ; a snapshot of Redis
 ///     DIRECTORY                                           ; FILE is its `faktory.rdb`
@@ -23,6 +24,8 @@ struct FaktorySource {
   std::string user;           ///< empty: the default one
   std::string password;       ///< empty: none
   std::uint32_t database = 0;
+  bool is_tls = false;  ///< kHost
+  std::string ca_file;  ///< certificates to trust; empty: those of the system
 
   /// For people, without the password: one line, the same for each way to write a path.
   [[nodiscard]] std::string name() const;

@@ -45,6 +45,7 @@ Outcome<FaktoryDatabase> open_database(const ImportChoice& choice) {
     return database;
   }
   if (source->password.empty()) source->password = choice.redis_password;
+  source->ca_file = choice.ca_file;
   auto redis = Redis::connect(*source, database.name);
   if (!redis) return redis.error();
   database.theirs.emplace(std::move(*redis));

@@ -1,53 +1,53 @@
 #include "server/import/faktory/redis.hpp"
 
-#include <sys/time.h>
 #include <sys/un.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <vector>
 
+#include "base/check.hpp"
 #include "base/text.hpp"
 
 namespace millrace::server {
 namespace {
 
-constexpr timeval kConnectTimeout{.tv_sec = 5, .tv_usec = 0};
-/// Redis answers nobody while it saves a large database by SAVE.
-constexpr timeval kAnswerTimeout{.tv_sec = 60, .tv_usec = 0};
 constexpr std::size_t kShownErrorBytes = 200;
-
-redisContext* open_context(const FaktorySource& source) {
-  if (source.kind == FaktorySource::Kind::kHost) {
-    return redisConnectWithTimeout(source.host.c_str(), source.port, kConnectTimeout);
-  }
-  return redisConnectUnixWithTimeout(source.path.c_str(), kConnectTimeout);
-}
 
 std::string shown_error(std::string_view text) {
   return one_line(text, kShownErrorBytes);
 }
 
+client::Target target_of(const FaktorySource& source) {
+  const bool is_unix = source.kind != FaktorySource::Kind::kHost;
+  return {.host = is_unix ? source.path : source.host,
+          .port = source.port,
+          .is_unix = is_unix,
+          .is_tls = source.is_tls,
+          .ca_file = source.ca_file};
+}
+
 }  // namespace
 
+Redis::Redis(client::Connection connection, std::string name)
+    : connection_(std::move(connection)), reader_(redisReaderCreate()), name_(std::move(name)) {
+  CHECK(reader_ != nullptr);
+}
+
 Outcome<Redis> Redis::connect(const FaktorySource& source, std::string name) {
-  // hiredis would cut it.
   if (source.path.size() >= sizeof sockaddr_un{}.sun_path) {
     return Problem{name + ": the path of a socket has at most " +
                    std::to_string(sizeof sockaddr_un{}.sun_path - 1) + " bytes"};
   }
-  // hiredis writes without a flag that would keep a closed connection from ending the process.
+  // A closed connection must not end the process.
   std::signal(SIGPIPE, SIG_IGN);
-  redisContext* const context = open_context(source);
-  if (context == nullptr) return Problem{name + ": not enough memory"};
-  Redis redis(context, std::move(name));
-  if (context->err != 0) {
+  auto connection = client::Connection::open(target_of(source));
+  if (!connection) {
     return Problem{
-        .text = redis.name_ + ": no connection to Redis: " + shown_error(context->errstr),
+        .text = name + ": no connection to Redis: " + shown_error(connection.error().why),
         .is_passing = true};
   }
-  if (redisSetTimeout(context, kAnswerTimeout) != REDIS_OK) {
-    return Problem{redis.name_ + ": " + shown_error(context->errstr)};
-  }
+  Redis redis(std::move(*connection), std::move(name));
   if (auto logged_in = redis.log_in(source); !logged_in) return logged_in.error();
   return redis;
 }
@@ -76,21 +76,45 @@ void Redis::send(std::initializer_list<std::string_view> words) {
     texts.push_back(word.data());
     sizes.push_back(word.size());
   }
-  // A failure is found when the answer is received.
-  (void)redisAppendCommandArgv(context_.get(), static_cast<int>(words.size()), texts.data(),
-                               sizes.data());
+  char* command = nullptr;
+  const int bytes =
+      redisFormatCommandArgv(&command, static_cast<int>(words.size()), texts.data(), sizes.data());
+  // Only for want of memory.
+  CHECK(bytes > 0);
+  output_.append(command, static_cast<std::size_t>(bytes));
+  redisFreeCommand(command);
+}
+
+Problem Redis::lost(const client::Failure& failure) const {
+  return {.text = name_ + ": " + shown_error(failure.text), .is_passing = true};
+}
+
+Outcome<Done> Redis::flush() {
+  const auto sent = connection_.send(output_);
+  output_.clear();
+  if (!sent) return lost(sent.error());
+  return Done{};
+}
+
+Outcome<Done> Redis::feed() {
+  if (auto flushed = flush(); !flushed) return flushed;
+  const auto bytes = connection_.some();
+  if (!bytes) return lost(bytes.error());
+  // What is no answer is told when the next one is taken.
+  (void)redisReaderFeed(reader_.get(), bytes->data(), bytes->size());
+  return Done{};
 }
 
 Outcome<Redis::Reply> Redis::receive() {
   void* received = nullptr;
-  const bool has_answer =
-      redisGetReply(context_.get(), &received) == REDIS_OK && received != nullptr;
-  Reply reply(static_cast<redisReply*>(received));
-  if (!has_answer) {
-    return Problem{
-        .text = name_ + ": the connection to Redis failed: " + shown_error(context_->errstr),
-        .is_passing = true};
+  while (received == nullptr) {
+    if (redisReaderGetReply(reader_.get(), &received) != REDIS_OK) {
+      return Problem{name_ + ": this is no Redis: " + shown_error(reader_->errstr)};
+    }
+    if (received != nullptr) break;
+    if (auto fed = feed(); !fed) return fed.error();
   }
+  Reply reply(static_cast<redisReply*>(received));
   if (reply->type == REDIS_REPLY_ERROR) {
     const std::string_view text = text_of_reply(*reply);
     return Problem{.text = name_ + ": Redis says: " + shown_error(text),

@@ -9,12 +9,14 @@
 #include <utility>
 
 #include "base/result.hpp"
+#include "client/connection.hpp"
 #include "server/import/faktory/faktory_source.hpp"
 
 namespace millrace::server {
 
-/// One connection to a Redis. Waits a minute for each answer at most. Problems name the Redis and
-/// never a password.
+/// One connection to a Redis: hiredis writes commands and reads answers, and the connection is that
+/// to any job server, since hiredis 0.14 has no TLS. Waits a minute for each answer at most.
+/// Problems name the Redis and never a password.
 class Redis {
  public:
   struct FreeReply {
@@ -24,7 +26,7 @@ class Redis {
   using Reply = std::unique_ptr<redisReply, FreeReply>;
 
   /// To `source.host` or the socket `source.path`; with the password, if there is one. `name`: what
-  /// problems call it.
+  /// problems call it. `is_passing` in a problem: nobody listens, or it is loading.
   [[nodiscard]] static Outcome<Redis> connect(const FaktorySource& source, std::string name);
 
   /// Commands may be sent before the answers to others were received.
@@ -40,13 +42,18 @@ class Redis {
   [[nodiscard]] const std::string& name() const { return name_; }
 
  private:
-  struct FreeContext {
-    void operator()(redisContext* context) const { redisFree(context); }
+  struct FreeReader {
+    void operator()(redisReader* reader) const { redisReaderFree(reader); }
   };
-  Redis(redisContext* context, std::string name) : context_(context), name_(std::move(name)) {}
+  Redis(client::Connection connection, std::string name);
   [[nodiscard]] Outcome<Done> log_in(const FaktorySource& source);
+  [[nodiscard]] Outcome<Done> flush();
+  [[nodiscard]] Outcome<Done> feed();
+  [[nodiscard]] Problem lost(const client::Failure& failure) const;
 
-  std::unique_ptr<redisContext, FreeContext> context_;
+  client::Connection connection_;
+  std::unique_ptr<redisReader, FreeReader> reader_;
+  std::string output_;
   std::string name_;
 };
 
