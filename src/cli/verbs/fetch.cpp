@@ -53,7 +53,7 @@ class Fetch {
       if (!may_wait) break;
       ++waited_s;
     }
-    if (taken_ == 0) return session_.fail({.text = "no job is ready"});
+    if (taken_ == 0) return session_.fail({.text = "no job is ready in " + shown_queues()});
     return Exit::kDone;
   }
 
@@ -61,6 +61,12 @@ class Fetch {
   [[nodiscard]] std::vector<std::string> queues() const {
     const std::vector<std::string>& named = session_.choice.words;
     return named.empty() ? std::vector<std::string>{"default"} : named;
+  }
+
+  [[nodiscard]] std::string shown_queues() const {
+    const std::vector<std::string> names = queues();
+    if (names.size() > 1) return "these queues";
+    return "the queue " + names.front();
   }
 
   /// What is held runs out soon: waiting ends, so that nothing is held too long.

@@ -54,7 +54,7 @@ void print_tallies(Console& console, const Json& tallies) {
   std::string text;
   for (const auto& [name, count] : tallies.items()) {
     if (!count.is_number_unsigned() || count == 0) continue;
-    text += (text.empty() ? "" : ", ") + http::concat(count.get<std::uint64_t>(), " ", name);
+    text += (text.empty() ? "" : ", ") + http::concat(name, ": ", count.get<std::uint64_t>());
   }
   if (!text.empty()) console.print_member("so far", text);
 }

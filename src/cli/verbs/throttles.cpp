@@ -119,6 +119,12 @@ Exit turn_throttles(Session& session) {
   if (action == "set" && choice.has_limit() == choice.is_unlimited) {
     return session.refuse_usage("set needs limits, or --unlimited and none");
   }
+  if ((choice.concurrency || choice.worker || choice.per_key) && !choice.timeout_s) {
+    return session.refuse_usage(
+        "--concurrency, --worker and --per-key need --timeout: a job that runs for longer no "
+        "longer "
+        "counts");
+  }
   return change_limits(session, action, words[1]);
 }
 

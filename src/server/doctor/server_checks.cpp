@@ -120,10 +120,11 @@ void look_at_queue(const Json& queue, std::int64_t now_ms, QueueTroubles& troubl
                   .means = "no worker gets them",
                   .to_do = "millrace resume " + name});
   } else if (!cli::is_at(queue, "is_served")) {
-    troubles.add({.check = "queue",
-                  .seen = name + " has " + jobs + ", and no worker",
-                  .means = "they wait until somebody takes them",
-                  .to_do = "start a worker for it, or see millrace delete --queue " + name});
+    troubles.add(
+        {.check = "queue",
+         .seen = name + " has " + jobs + ", and no worker",
+         .means = "what is ready waits until somebody takes it",
+         .to_do = "start a worker for it, or see millrace delete --state ready --queue " + name});
   }
 }
 

@@ -74,7 +74,9 @@ class FeatureVerbsTest(CliTest):
         self.assertRegex(self.cli("throttles"), row)
         self.assertIn("no limit", self.cli("throttles", "set", "mail", "--unlimited"))
         self.assertTrue(self.json("throttles")["throttles"][0]["is_by_hand"])
-        self.assertIn("timeout_s", self.refusal("throttles", "set", "mail", "--concurrency=1"))
+        for flag in ("--concurrency=1", "--worker=1", "--per-key=1"):
+            refusal = self.refusal("throttles", "set", "mail", flag, status=USAGE)
+            self.assertIn("need --timeout", refusal)
         name = self.refusal("throttles", "set", "my mail", "--rate=1/1m")
         self.assertIn('no queue can have the name "my mail"', name)
 

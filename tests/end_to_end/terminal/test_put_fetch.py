@@ -91,7 +91,7 @@ class FetchTest(JobPortTest):
         server = self.serve()
         self.push("Mail", "[1]")
         self.assertEqual(self.fetched("--delete")[0]["id"], 1)
-        self.assertIn("no job is ready", self.refusal("fetch"))
+        self.assertIn("no job is ready in the queue default", self.refusal("fetch"))
         self.assertEqual(self.json("ls", "completed")["jobs"][0]["outcome"], "done")
         self.assertEqual(self.open(Faktory(server.faktory_address)).fetch("default"), None)
 
