@@ -134,7 +134,7 @@ class Refused(unittest.TestCase):
 class Help(unittest.TestCase):
     def test_every_command_has_help_without_a_build(self):
         for name in ("run", "everything", "size", "bystander", "many", "churn", "full_disk",
-                     "web_pages", "lateness", "long_lines", "floods", "instructions",
+                     "web_pages", "lateness", "long_lines", "floods", "instructions", "export",
                      "features/memory", "features/timers"):
             status, said = tell(f"{name}.py", "--help")
             self.assertEqual((status, said), (0, ""), name)
