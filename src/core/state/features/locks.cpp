@@ -6,14 +6,18 @@
 namespace millrace {
 
 std::optional<JobSlot> Locks::holder(const LockKey& key) const {
+  if (key == free_) return std::nullopt;
   const Shard& shard = shards_[shard_of(key)];
   const auto found = shard.find(key);
-  return found == shard.end() ? std::nullopt : std::optional(*found);
+  if (found != shard.end()) return *found;
+  free_ = key;
+  return std::nullopt;
 }
 
 std::optional<JobSlot> Locks::take(JobSlot slot) {
   // A table that begins with one place moves its few entries at every other one.
   constexpr std::size_t kFirstPlaces = 15;
+  free_ = LockKey{};
   Shard& shard = shards_[shard_of(jobs_[slot].features->lock_key)];
   if (shard.capacity() == 0) shard.reserve(kFirstPlaces - 1);
   const auto [place, is_new] = shard.insert(slot);
