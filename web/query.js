@@ -20,10 +20,14 @@ const SAME = { id: "job", jid: "job", bid: "batch", wid: "worker" };
 
 export const NAMES = PARTS.map(([name, , sign]) => name + sign);
 
-/** `args.user.id:42` is a value in the arguments; its address has `arg=user.id:42`. */
-const ARGUMENT = /^args?\.(.+)$/i;
+const QUOTED = /"(?:[^"\\]|\\.)*"/.source;
+/** Names in arguments, with dots between them. */
+const NAMED = `(?:[^\\s.:>"]+|${QUOTED})`;
+const PATH = `${NAMED}(?:\\.${NAMED})*`;
+/** `user.id:42`; the server reads what it says. */
+const ARGUMENTS = new RegExp(`${PATH}:(?:${QUOTED}(?!\\S)|[^\\s"]\\S*)`, "g");
 
-const TOKEN = /([a-z]+(?:\.[^\s:>"]+)?)([:>])("(?:[^"\\]|\\.)*"|\S*)|\S+/gi;
+const TOKEN = new RegExp(`([a-z]+)(\\.${PATH})?([:>])(${QUOTED}|\\S*)|\\S+`, "gi");
 
 const unquoted = (value) =>
   value[0] === '"' ? value.replace(/^"|"$/g, "").replace(/\\(.)/g, "$1") : value;
@@ -35,22 +39,24 @@ const quoted = (value) =>
 export function parse(line) {
   const params = {};
   const words = [...line.matchAll(TOKEN)];
-  for (const [whole, name, sign, value] of words) {
+  for (const [whole, name, inside, sign, value] of words) {
     if (!name) {
       // A number or a jid, as in the field at the top.
       if (words.length === 1) return { params: { id: whole } };
       return { problem: `“${whole}” is no filter. To search in bodies, write text:${whole}` };
     }
-    const [, inArguments] = ARGUMENT.exec(name) ?? [];
-    if (inArguments) {
-      if (sign !== ":" || !unquoted(value)) return { problem: `Write ${name}: and a value` };
-      if (params.arg) return { problem: "Only one value in the arguments can be searched" };
-      params.arg = `${inArguments}:${unquoted(value)}`;
+    if (inside && /^args?$/i.test(name)) {
+      if (sign !== ":" || !value) return { problem: `Write ${name}${inside}: and a value` };
+      // All of them must hold. Quotes stay: the server reads them.
+      params.arg = [params.arg, `${inside.slice(1)}:${value}`].filter(Boolean).join(" ");
       continue;
     }
     const wanted = SAME[name.toLowerCase()] ?? name.toLowerCase();
-    const [, to, expected] = PARTS.find(([each]) => each === wanted) ?? [];
-    if (!to) return { problem: `There is no filter “${name}”. Known are ${NAMES.join(" ")}` };
+    const [, to, expected] = (!inside && PARTS.find(([each]) => each === wanted)) || [];
+    if (!to)
+      return {
+        problem: `There is no filter “${name}${inside ?? ""}”. Known are ${NAMES.join(" ")}`,
+      };
     if (sign !== expected)
       return { problem: `Write ${wanted}${expected} instead of ${name}${sign}` };
     if (!unquoted(value)) return { problem: `${name}${sign} has no value` };
@@ -59,17 +65,15 @@ export function parse(line) {
   return { params };
 }
 
-/** `user.id:42` as a part of the line. */
-function writeArgument(text) {
-  const [, names, value] = /^([^:]*):?(.*)$/s.exec(text);
-  return `args.${names}:${quoted(value)}`;
-}
+/** Each value in the arguments as a part of the line. */
+const writeArguments = (text) =>
+  (text.match(ARGUMENTS) ?? [text]).map((each) => `args.${each}`).join(" ");
 
 /** The line for these filters. */
 export const write = (params) =>
   PARTS.filter(([, to]) => params[to])
     .map(([name, to, sign]) =>
-      to === "arg" ? writeArgument(params.arg) : name + sign + quoted(params[to]),
+      to === "arg" ? writeArguments(params.arg) : name + sign + quoted(params[to]),
     )
     .join(" ");
 

@@ -204,6 +204,11 @@ constexpr std::array kVerbOptions = {
                kFilters, add_age},
     VerbOption{"text", "TEXT", "Part of the body", kFilters,
                [](Choice& c, const std::string& text) { return add_filter(c, "text", text); }},
+    VerbOption{"arg", "PATH:VALUE",
+               "Value in the arguments: user.id:42; several, with blanks between them, must all "
+               "be there",
+               kFilters,
+               [](Choice& c, const std::string& text) { return add_filter(c, "arg", text); }},
     VerbOption{"id", "ID", "The job's number, or the beginning of its jid", kFilters,
                [](Choice& c, const std::string& text) { return add_filter(c, "id", text); }},
     VerbOption{"bid", "BID", "Members of this batch", kFilters,

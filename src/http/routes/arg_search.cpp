@@ -27,27 +27,105 @@ void drop_broken_escape(std::string& text) {
   if (escape != text.npos && text.size() - escape < kEscapeBytesMax) text.resize(escape);
 }
 
+/// Reads paths one after the other.
+class PathReader {
+ public:
+  explicit PathReader(std::string_view text) : rest_(text) {}
+
+  /// False: nothing follows.
+  [[nodiscard]] bool has_more() {
+    while (!rest_.empty() && is_blank(rest_.front())) rest_.remove_prefix(1);
+    return !rest_.empty();
+  }
+
+  std::optional<ArgPath> next() {
+    ArgPath path;
+    while (true) {
+      auto name = read_name();
+      if (!name || rest_.empty()) return std::nullopt;
+      path.names.push_back(*std::move(name));
+      const char sign = rest_.front();
+      rest_.remove_prefix(1);
+      if (sign == ':') break;
+      if (sign != '.') return std::nullopt;
+    }
+    return read_value(path) ? std::optional(std::move(path)) : std::nullopt;
+  }
+
+ private:
+  static bool is_blank(char byte) { return byte == ' ' || (byte >= '\t' && byte <= '\r'); }
+  [[nodiscard]] bool is_quoted() const { return rest_.starts_with('"'); }
+
+  std::optional<ArgName> read_name() {
+    if (is_quoted()) {
+      auto text = read_quoted();
+      return text ? std::optional(ArgName{*std::move(text), true}) : std::nullopt;
+    }
+    const auto* const end = std::find_if(rest_.begin(), rest_.end(), [](char byte) {
+      return is_blank(byte) || std::string_view(".:>\"").find(byte) != std::string_view::npos;
+    });
+    if (end == rest_.begin()) return std::nullopt;
+    return ArgName{take(end), false};
+  }
+
+  bool read_value(ArgPath& path) {
+    if (is_quoted()) {
+      auto text = read_quoted(&path.is_beginning);
+      if (!text || (!rest_.empty() && !is_blank(rest_.front()))) return false;
+      path.value = *std::move(text);
+      return true;
+    }
+    path.value = take(std::find_if(rest_.begin(), rest_.end(), is_blank));
+    if (path.value.empty()) return false;
+    path.is_beginning = path.value.ends_with('*');
+    if (path.is_beginning) path.value.pop_back();
+    return true;
+  }
+
+  /// What is in quotes; nullopt: they do not end. With `is_beginning`, `*` may be its end.
+  std::optional<std::string> read_quoted(bool* is_beginning = nullptr) {
+    std::string text;
+    for (std::size_t i = 1; i < rest_.size(); ++i) {
+      const bool is_last = rest_.substr(i + 1).starts_with('"');
+      if (rest_[i] == '"') {
+        rest_.remove_prefix(i + 1);
+        return text;
+      }
+      if (is_beginning != nullptr && rest_[i] == '*' && is_last) {
+        *is_beginning = true;
+        continue;
+      }
+      if (rest_[i] == '\\' && ++i == rest_.size()) break;
+      text += rest_[i];
+    }
+    return std::nullopt;
+  }
+
+  std::string take(const char* end) {
+    std::string text(rest_.begin(), end);
+    rest_.remove_prefix(text.size());
+    return text;
+  }
+
+  std::string_view rest_;
+};
+
 }  // namespace
 
-std::optional<ArgPath> parse_arg(std::string_view text) {
-  const std::size_t colon = text.find(':');
-  if (colon == text.npos || colon + 1 == text.size()) return std::nullopt;
-  ArgPath path{.names = {}, .value = std::string(text.substr(colon + 1))};
-  std::string_view names = text.substr(0, colon);
-  while (true) {
-    const std::size_t end = std::min(names.find('.'), names.size());
-    if (end == 0) return std::nullopt;
-    path.names.emplace_back(names.substr(0, end));
-    if (end == names.size()) return path;
-    names.remove_prefix(end + 1);
+std::optional<std::vector<ArgPath>> parse_args(std::string_view text) {
+  std::vector<ArgPath> paths;
+  PathReader reader(text);
+  while (reader.has_more()) {
+    auto path = reader.next();
+    if (!path) return std::nullopt;
+    paths.push_back(*std::move(path));
   }
+  return paths.empty() ? std::nullopt : std::optional(std::move(paths));
 }
 
 ArgSearch::ArgSearch(ArgPath path) : path_(std::move(path)) {
-  is_beginning_ = path_.value.ends_with('*');
-  if (is_beginning_) path_.value.pop_back();
   std::size_t longest = path_.value.size();
-  for (const std::string& name : path_.names) longest = std::max(longest, name.size());
+  for (const ArgName& name : path_.names) longest = std::max(longest, name.text.size());
   text_max_ = (longest + 2) * kEscapeBytesMax;
 }
 
@@ -118,12 +196,12 @@ std::optional<std::size_t> ArgSearch::names_to_value() const {
   if (level.names == path_.names.size()) {
     return level.is_array ? std::optional(level.names) : std::nullopt;
   }
-  const std::string& wanted = path_.names[level.names];
+  const ArgName& wanted = path_.names[level.names];
   if (!level.is_array) {
-    return has_name_ && name_ == wanted ? std::optional(level.names + 1) : std::nullopt;
+    return has_name_ && name_ == wanted.text ? std::optional(level.names + 1) : std::nullopt;
   }
-  const auto index = parse_number<std::size_t>(wanted);
-  if (!index) return level.names;
+  const auto index = parse_number<std::size_t>(wanted.text);
+  if (!index || wanted.is_quoted) return level.names;
   return *index == level.index ? std::optional(level.names + 1) : std::nullopt;
 }
 
@@ -158,7 +236,7 @@ bool ArgSearch::end_text() {
     has_name_ = true;
     return false;
   }
-  return (is_beginning_ || !is_cut) && is_wanted(text);
+  return (path_.is_beginning || !is_cut) && is_wanted(text);
 }
 
 bool ArgSearch::end_literal() {
@@ -168,7 +246,7 @@ bool ArgSearch::end_literal() {
 
 bool ArgSearch::is_wanted(std::string_view value) const {
   if (names_to_value() != path_.names.size()) return false;
-  return is_beginning_ ? value.starts_with(path_.value) : value == path_.value;
+  return path_.is_beginning ? value.starts_with(path_.value) : value == path_.value;
 }
 
 }  // namespace millrace::http

@@ -15,16 +15,28 @@ namespace millrace::http {
 /// memory.
 using ArgsPart = std::function<std::string_view(const Job& job)>;
 
-/// Which value is wanted in the arguments of a job: `user.id:42` is the member `id` of the member
-/// `user` of any argument, and `0.id:42` that of the first one. Elements of an array need no
-/// number. With `*` at its end, the value is a beginning.
-struct ArgPath {
-  std::vector<std::string> names;
-  std::string value;
+/// A member of an object, or the number of an element of an array.
+struct ArgName {
+  std::string text;
+  bool is_quoted = false;  ///< then it is never a number
 };
 
-/// nullopt: it is not written so.
-[[nodiscard]] std::optional<ArgPath> parse_arg(std::string_view text);
+/// Which value is wanted in the arguments of a job: `user.id:42` is the member `id` of the member
+/// `user` of any argument, and `0.id:42` that of the first one. Elements of an array need no
+/// number.
+struct ArgPath {
+  std::vector<ArgName> names;
+  std::string value;
+  bool is_beginning = false;  ///< `*` was at its end
+};
+
+/// More paths are not searched for at a time.
+inline constexpr std::size_t kArgPathsMax = 8;
+
+/// Paths with blanks between them. A name or a value may be in quotes, in which a backslash
+/// precedes what is to be taken as it is: `"a.b".c:"x \"y\"" d:""`. nullopt: the text is not
+/// written so, or has none.
+[[nodiscard]] std::optional<std::vector<ArgPath>> parse_args(std::string_view text);
 
 /// Finds that value in an array of arguments, which is JSON and comes in any pieces. A string is
 /// compared without its quotes and escapes, any other value as it is written.
@@ -58,7 +70,6 @@ class ArgSearch {
   void add_to_text(char byte);
 
   ArgPath path_;
-  bool is_beginning_;        ///< the value is one
   std::size_t text_max_;     ///< so much of a string tells whether it is wanted
   std::vector<Level> open_;  ///< the outermost first
   std::size_t skipped_ = 0;  ///< further containers that are open, without the value

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/hash.hpp"
 #include "base/json_text_search.hpp"
@@ -45,8 +46,12 @@ std::optional<Problem> check(const char* name, std::string_view text) {
   if (name == std::string_view("bid") && !parse_bid(text)) {
     return Problem{"bid is not the name of a batch"};
   }
-  if (name == std::string_view("arg") && !parse_arg(text)) {
-    return Problem{"arg is not a path and a value, as user.id:42"};
+  if (name == std::string_view("arg")) {
+    const auto paths = parse_args(text);
+    if (!paths) return Problem{"arg is not a path and a value, as user.id:42"};
+    if (paths->size() > kArgPathsMax) {
+      return Problem{concat("arg has more than ", kArgPathsMax, " values")};
+    }
   }
   return std::nullopt;
 }
@@ -124,6 +129,10 @@ class BodySearch {
   std::size_t read_bytes_ = 0;
 };
 
+std::vector<ArgPath> paths_of(const JobFilter& filter) {
+  return filter.arg ? parse_args(*filter.arg).value() : std::vector<ArgPath>();
+}
+
 /// Compares jobs with a filter.
 class Matcher {
  public:
@@ -135,7 +144,7 @@ class Matcher {
     if (filter.older_than_s) created_before_ = now - age;
     if (filter.text) text_.emplace(JsonTextSearch(*filter.text), 1);
     // It reads byte by byte.
-    if (filter.arg) arg_.emplace(ArgSearch(parse_arg(*filter.arg).value()), 4);
+    for (ArgPath& path : paths_of(filter)) args_.emplace_back(ArgSearch(std::move(path)), 4);
   }
 
   Match operator()(const Job& job, const Queue& queue, Steps& steps) {
@@ -148,8 +157,8 @@ class Matcher {
       const Match found = text_->look_into(job, job.body_view(), steps);
       if (found != Match::kYes) return found;
     }
-    if (arg_) {
-      const Match found = arg_->look_into(job, args_part_(job), steps);
+    for (BodySearch<ArgSearch>& arg : args_) {
+      const Match found = arg.look_into(job, args_part_(job), steps);
       if (found != Match::kYes) return found;
     }
     return is_named(job, filter_, *format_) ? Match::kYes : Match::kNo;
@@ -161,7 +170,7 @@ class Matcher {
   ArgsPart args_part_;
   Time created_before_ = kNever;
   std::optional<BodySearch<JsonTextSearch>> text_;
-  std::optional<BodySearch<ArgSearch>> arg_;
+  std::vector<BodySearch<ArgSearch>> args_;  ///< all must be found
 };
 
 }  // namespace

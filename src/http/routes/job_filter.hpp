@@ -27,7 +27,7 @@ struct JobFilter {
   Text error;           ///< a part of error type or message, letters in any case
   Text group;           ///< as `failure_group` names it
   Text text;            ///< a part of the body as stored, or with the escapes of JSON decoded
-  Text arg;             ///< a value in the arguments of a pushed job: see `ArgPath`
+  Text arg;             ///< values in the arguments of a pushed job: see `parse_args`
   Text wid;             ///< the worker that holds it
   Number client;        ///< the connection that holds it
   Number older_than_s;  ///< created at least so long ago

@@ -133,8 +133,34 @@ export const cases = [
       await search(page, 'args.user.name:"a b" type:Sync');
       await row(page, "a b").waitFor();
       assert.equal(await line(page).inputValue(), 'state:ready type:Sync args.user.name:"a b"');
-      await search(page, "args.a:1 args.b:2");
-      await page.getByText("Only one value in the arguments can be searched").waitFor();
+    },
+  },
+  {
+    title: "several values in the arguments must all be there, and names and values may be quoted",
+    async run(test) {
+      const client = await faktory(test);
+      const names = { "a.b": "x y", note: "" };
+      await client.push("several-1", "Both", "crm", [{ user: { id: 42 } }, names]);
+      await client.push("several-2", "One", "crm", [{ user: { id: 42 }, note: "no" }]);
+      const { page } = test;
+      await test.open("jobs?state=ready");
+      await row(page, "One").waitFor();
+      const text = 'args.user.id:42 args."a.b":"x y" args.note:""';
+      await search(page, `${text} state:ready`);
+      await gone(row(page, "One"));
+      await row(page, "Both").waitFor();
+      assert.equal(await line(page).inputValue(), `state:ready ${text}`);
+      assert.equal(
+        await page.getByLabel("Argument").inputValue(),
+        'user.id:42 "a.b":"x y" note:""',
+      );
+      await search(page, "state:ready args.user.id:42 args.note:n*");
+      await row(page, "One").waitFor();
+      await gone(row(page, "Both"));
+      await search(page, "state:ready args.note:");
+      await page.getByRole("alert").getByText("Write args.note: and a value").waitFor();
+      await search(page, Array.from({ length: 9 }, (_, i) => `args.a${i}:1`).join(" "));
+      await page.getByText("arg has more than 8 values").waitFor();
     },
   },
 ];

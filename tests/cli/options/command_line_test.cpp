@@ -56,17 +56,19 @@ TEST_CASE("words: several IDs keep their order") {
 }
 
 TEST_CASE("filters: they have the names of the API") {
-  const Choice choice =
-      read({"kill", "--state=dead,retrying,dead", "--type=Mail*", "--older-than=1h", "--client=5"})
-          .value();
+  const Choice choice = read({"kill", "--state=dead,retrying,dead", "--type=Mail*",
+                              "--older-than=1h", "--client=5", "--arg=a:1 b:\"\""})
+                            .value();
   CHECK(choice.states == std::vector<std::string>{"dead", "retrying"});
-  REQUIRE(choice.filters.size() == 3);
+  REQUIRE(choice.filters.size() == 4);
   CHECK(choice.filters[0].name == "type");
   CHECK(choice.filters[0].text == "Mail*");
   CHECK(choice.filters[1].name == "older_than_s");
   CHECK(choice.filters[1].text == "3600");
   CHECK(choice.filters[1].is_number);
-  CHECK(choice.filters[2].name == "client");
+  CHECK(choice.filters[2].name == "arg");
+  CHECK(choice.filters[2].text == "a:1 b:\"\"");
+  CHECK(choice.filters[3].name == "client");
 }
 
 TEST_CASE("options: a wrong value is named with its flag") {

@@ -5,11 +5,18 @@
 namespace millrace::http {
 namespace {
 
+/// The only one of the text.
+ArgPath path(std::string_view text) {
+  const auto paths = parse_args(text).value();
+  REQUIRE(paths.size() == 1);
+  return paths.front();
+}
+
 bool finds(std::string_view wanted, std::string_view args) {
-  ArgSearch whole(parse_arg(wanted).value());
+  ArgSearch whole(path(wanted));
   const bool is_found = whole.read(args);
   // In pieces it finds the same.
-  ArgSearch in_pieces(parse_arg(wanted).value());
+  ArgSearch in_pieces(path(wanted));
   bool is_found_in_pieces = false;
   for (const char byte : args) {
     is_found_in_pieces = is_found_in_pieces || in_pieces.read({&byte, 1});
@@ -58,15 +65,47 @@ TEST_CASE("arg search: a star at the end asks for a beginning") {
 }
 
 TEST_CASE("arg search: it begins anew") {
-  ArgSearch search(parse_arg("id:1").value());
+  ArgSearch search(path("id:1"));
   CHECK_FALSE(search.read(R"([{"id":)"));
   search.restart();
   CHECK(search.read(R"([{"id":1}])"));
 }
 
+TEST_CASE("arg search: a name in quotes may have any signs, and is no number of an element") {
+  CHECK(finds(R"("a.b":x)", R"([{"a.b":"x"}])"));
+  CHECK_FALSE(finds("a.b:x", R"([{"a.b":"x"}])"));
+  CHECK(finds(R"(a."b c":x)", R"([{"a":{"b c":"x"}}])"));
+  CHECK(finds(R"("say \"a\\":x)", R"([{"say \"a\\":"x"}])"));
+  CHECK(finds(R"("":x)", R"([{"":"x"}])"));
+  CHECK(finds(R"("0".id:7)", R"([1,{"0":{"id":7}}])"));
+  CHECK_FALSE(finds(R"("0".id:7)", R"([{"id":7}])"));
+}
+
+TEST_CASE("arg search: a value in quotes may be empty, have blanks, and end with a star") {
+  CHECK(finds(R"(to:"")", R"([{"to":""}])"));
+  CHECK_FALSE(finds(R"(to:"")", R"([{"to":"a"}])"));
+  CHECK_FALSE(finds(R"(to:"")", R"([{"of":""}])"));
+  CHECK(finds(R"(to:"a b")", R"([{"to":"a b"}])"));
+  CHECK(finds(R"(to:"a b*")", R"([{"to":"a bc"}])"));
+  CHECK(finds(R"(to:"a\*")", R"([{"to":"a*"}])"));
+  CHECK_FALSE(finds(R"(to:"a\*")", R"([{"to":"ab"}])"));
+  CHECK(finds("to:*", R"([{"to":""}])"));
+}
+
+TEST_CASE("arg search: several paths have blanks between them") {
+  const auto paths = parse_args(R"( user.id:42  "a b":"c d" x:y )").value();
+  REQUIRE(paths.size() == 3);
+  CHECK(paths[0].names[1].text == "id");
+  CHECK(paths[1].names[0].text == "a b");
+  CHECK(paths[1].value == "c d");
+  CHECK(paths[2].value == "y");
+}
+
 TEST_CASE("arg search: what is not a path and a value") {
-  for (const char* const text : {"", "user", ":1", "user:", "user.:1", ".id:1", "a..b:1"}) {
-    CHECK_FALSE(parse_arg(text));
+  for (const char* const text :
+       {"", " ", "user", ":1", "user:", "user.:1", ".id:1", "a..b:1", "a:1 b", "a:b c", "a>b:1",
+        R"("a:1)", R"("a"b:1)", R"(a:"b)", R"(a:"b"c)", R"(a:"b\)"}) {
+    CHECK_MESSAGE(!parse_args(text), text);
   }
 }
 

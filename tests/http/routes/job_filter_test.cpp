@@ -163,6 +163,33 @@ TEST_CASE("jobs: a value in the arguments is found by its path") {
   CHECK(web.get("/api/v1/jobs?arg=user.id:").status == 400);
 }
 
+TEST_CASE("jobs: several values in the arguments must all be there") {
+  WebFixture web;
+  const auto push = [&web](const char* jid, const std::string& args) {
+    const std::string json = concat(R"({"jid":")", jid, R"(","jobtype":"A","args":)", args, "}");
+    REQUIRE(web.service.push(json, web.now).has_value());
+  };
+  push("job-00000001", R"([{"user":{"id":42}},{"name":""}])");
+  push("job-00000002", R"([{"user":{"id":42},"name":"x"}])");
+  const auto count = [&web](const std::string& query) {
+    return web.read("/api/v1/jobs/count?" + query)["matched"].get<int>();
+  };
+  CHECK(count("arg=user.id:42") == 2);
+  CHECK(count("arg=user.id:42 name:x") == 1);
+  CHECK(count("arg=name:\"\" user.id:42") == 1);
+  CHECK(count("arg=user.id:43 name:x") == 0);
+}
+
+TEST_CASE("jobs: at most eight values in the arguments are searched for at a time") {
+  WebFixture web;
+  std::string eight = "a:1";
+  for (std::size_t i = 1; i < kArgPathsMax; ++i) eight += " a:1";
+  CHECK(web.get("/api/v1/jobs?arg=" + eight).status == 200);
+  const Response refused = web.get("/api/v1/jobs?arg=" + eight + " a:1");
+  CHECK(refused.status == 400);
+  CHECK(refused.body.find("arg has more than 8 values") != std::string::npos);
+}
+
 TEST_CASE("jobs: the arguments of long jobs are searched in several turns") {
   WebFixture web;
   const std::string filler(3 << 20, 'x');
@@ -172,6 +199,8 @@ TEST_CASE("jobs: the arguments of long jobs are searched in several turns") {
   CHECK(web.read("/api/v1/jobs?arg=id:5&text=xx")["jobs"].size() == 1);
   CHECK(web.turns > 5);
   CHECK(web.read("/api/v1/jobs?arg=id:6")["jobs"].empty());
+  CHECK(web.read("/api/v1/jobs?arg=id:5 0:x*")["jobs"].size() == 1);
+  CHECK(web.read("/api/v1/jobs?arg=0:x* id:6")["jobs"].empty());
 }
 
 }  // namespace millrace::http
