@@ -113,6 +113,34 @@ TEST_CASE("queues: one request looks at no more than a slice, and says where to 
   CHECK(web.get("/api/v1/queues?from=there").status == 400);
 }
 
+TEST_CASE("queues: a list is made in turns of some queues and some rows") {
+  WebFixture web;
+  for (int i = 0; i < 5'000; ++i) web.put("x", std::to_string(100'000 - i));
+  const Json page = web.read("/api/v1/queues?match=100000&sort=name&limit=50");
+  // Three look at 2,500 queues each, `default` among them, and the last one shows the row.
+  CHECK(web.turns == 4);
+  REQUIRE(page["queues"].size() == 1);
+  CHECK(page["next"] == nullptr);
+  const Json more = web.read("/api/v1/queues?match=9&limit=50");
+  CHECK(web.turns == 6);
+  REQUIRE(more["queues"].size() == 50);
+  CHECK(more["queues"][0]["name"] == "95001");
+  CHECK(more["queues"][49]["name"] == "95050");
+  CHECK(more["next"] == more["queues"][49]["place"]);
+}
+
+TEST_CASE("queues: one that is gone before it is shown is left out") {
+  WebFixture web;
+  for (int i = 0; i < 30; ++i) web.put("x", std::to_string(100 + i));
+  Response part = web.ask(request_of("GET", "/api/v1/queues?match=1"));
+  CHECK(web.post("/api/v1/queues/101/delete").status == 202);
+  web.settle();
+  while (part.go_on) part = part.go_on(web.now);
+  const Json page = Json::parse(part.write_body());
+  REQUIRE(page["queues"].size() == 29);
+  CHECK(page["queues"][1]["name"] == "102");
+}
+
 TEST_CASE("queues: the worst are those that nobody serves, then those that fail, then the slow") {
   WebFixture web;
   web.put("x", "abandoned");
