@@ -101,6 +101,32 @@ class Examples:
     environment: dict = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class FirstRun:
+    """The program in this language that the web UI shows on a new server."""
+
+    language: "Language"
+    name: str
+    # Files of the language's folder that it needs next to it.
+    files: list = field(default_factory=list)
+    # Where it finds the library: added to the environment of this program.
+    paths: dict = field(default_factory=dict)
+    # It does the test job that the page pushes; else a job of its own.
+    is_pushed: bool = True
+
+    @property
+    def environment(self):
+        own = dict(zip(self.paths, self.language.filled(self.paths.values())))
+        for name in own.keys() & os.environ.keys():
+            own[name] += f":{os.environ[name]}"
+        return own
+
+    def prepared(self, folder):
+        for name in self.files:
+            shutil.copy(os.path.join(self.language.folder, name), folder)
+        return folder
+
+
 class Language:
     def __init__(self, name):
         self.name = name
@@ -111,6 +137,8 @@ class Language:
         self.faktory = self.libraries("faktory")
         self.beanstalk = self.libraries("beanstalk")
         self.examples = Examples(self, **self.said.get("examples", {}))
+        first = self.said.get("first_run")
+        self.first_run = FirstRun(self, **first) if first else None
         self.suites = [
             Suite(self, name, **said) for name, said in self.said.get("suite", {}).items()
         ]
@@ -122,7 +150,9 @@ class Language:
         return Library(self, name, **{**said, "command": self.filled(said["command"])})
 
     def filled(self, words):
-        return [word.replace("{build}", self.build) for word in words]
+        return [
+            word.replace("{build}", self.build).replace("{folder}", self.folder) for word in words
+        ]
 
     def missing(self):
         """What it needs and is not here: programs of PATH, Debian packages."""

@@ -9,6 +9,7 @@ when nothing was run.
 
 import argparse
 import os
+import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from across_cases import (
     faktory_from_faktory,
 )  # noqa: E402
 from examples import check_complete, run_example  # noqa: E402
+from first_run import check_all_run, run_first  # noqa: E402
 from languages import all_languages  # noqa: E402
 from migration import MIGRATIONS  # noqa: E402
 from results import Case, Results  # noqa: E402
@@ -126,6 +128,11 @@ def of_library(library, protocol, cases, options):
         yield Task(case, partial(run, library, **more), library.lacks.get(name, ""))
 
 
+def needs_node():
+    """Node reads the programs out of the page's script."""
+    return "" if shutil.which("node") else "needs node"
+
+
 def of_languages(languages):
     """The suites that libraries carry, the examples, and moving from a peer."""
     names = [language.name for language in languages]
@@ -136,6 +143,11 @@ def of_languages(languages):
         for name in language.examples.files:
             case = Case(language.name, "examples", name, "example")
             yield Task(case, partial(run_example, language, name))
+        if language.first_run:
+            case = Case(language.name, "examples", "first run", "example")
+            yield Task(case, partial(run_first, language), needs_node())
+    yield Task(Case("all", "examples", "first run", "example"),
+               partial(check_all_run, all_languages()), needs_node())
     all_examples = partial(check_complete, all_languages())
     yield Task(Case("all", "examples", "docs", "example"), all_examples)
     for migration in MIGRATIONS:
