@@ -94,7 +94,7 @@ constexpr std::array kRoutes = {
     Route{"POST", "/api/v1/batches/*/delete", delete_batch},
     Route{"GET", "/api/v1/batches/*", show_batch},
     Route{"GET", "/api/v1/errors", list_errors, "cursor"},
-    Route{"GET", "/api/v1/types", list_types},
+    Route{"GET", "/api/v1/types", list_types, "type"},
     Route{"GET", "/api/v1/activity", list_activity, "limit cursor"},
     Route{"GET", "/api/v1/operations", list_operations},
     Route{"POST", "/api/v1/operations", start_operation, kOperationNames},

@@ -1,3 +1,7 @@
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "core/broker/features/type_meters.hpp"
 #include "http/kit/json.hpp"
 #include "http/routes/handlers.hpp"
@@ -6,30 +10,50 @@
 namespace millrace::http {
 namespace {
 
-Json show_meter(const TypeMeter& meter, const Moment& moment, WallClock clock) {
+/// Copies of the meters: their texts take ten times as long, and are written outside of the
+/// broker's thread.
+struct MetersNow {
+  Time now;
+  WallClock clock;
+  TypeMeter others;
+  std::vector<std::pair<std::string, TypeMeter>> types = {};
+};
+
+Json show_meter(const TypeMeter& meter, Time now, WallClock clock) {
   return {{"processed", meter.processed.total},
           {"failed", meter.failed.total},
-          {"processed_per_s", show_rate(meter.processed.rate.per_second(moment.now))},
-          {"failed_per_s", show_rate(meter.failed.rate.per_second(moment.now))},
+          {"processed_per_s", show_rate(meter.processed.rate.per_second(now))},
+          {"failed_per_s", show_rate(meter.failed.rate.per_second(now))},
           {"run_p50_s", show_length(meter.run.quantile(0.5))},
           {"run_p95_s", show_length(meter.run.quantile(0.95))},
           {"last_at", show_time(meter.last_at, clock)}};
 }
 
+std::string write(const MetersNow& all) {
+  Json types = Json::array();
+  for (const auto& [type, meter] : all.types) {
+    Json row{{"type", type}};
+    row.update(show_meter(meter, all.now, all.clock));
+    types.push_back(std::move(row));
+  }
+  return dump({{"types", std::move(types)},
+               {"others", show_meter(all.others, all.now, all.clock)},
+               {"types_max", TypeMeters::kTypesMax}});
+}
+
 }  // namespace
 
+/// `type`: that one alone.
 Response list_types(const Call& call) {
-  const WallClock clock = call.site.broker.view().wall_clock();
   const TypeMeters& meters = call.site.broker.types();
-  Json types = Json::array();
+  const std::string_view wanted = call.request.param("type");
+  MetersNow all{.now = call.moment.now,
+                .clock = call.site.broker.view().wall_clock(),
+                .others = meters.others()};
   meters.each([&](std::string_view type, const TypeMeter& meter) {
-    Json row{{"type", type}};
-    row.update(show_meter(meter, call.moment, clock));
-    types.push_back(std::move(row));
+    if (wanted.empty() || type == wanted) all.types.emplace_back(type, meter);
   });
-  return {.body = dump({{"types", std::move(types)},
-                        {"others", show_meter(meters.others(), call.moment, clock)},
-                        {"types_max", TypeMeters::kTypesMax}})};
+  return {.write_body = [all = std::move(all)] { return write(all); }};
 }
 
 }  // namespace millrace::http

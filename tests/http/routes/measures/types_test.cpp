@@ -20,6 +20,17 @@ void run(WebFixture& web, std::string_view type, Duration length) {
   web.acknowledge(id);
 }
 
+TEST_CASE("types: one alone is told if asked for") {
+  WebFixture web;
+  run(web, "Mail", 2s);
+  run(web, "Sync", 2s);
+  const Json page = web.read("/api/v1/types?type=Mail");
+  REQUIRE(page["types"].size() == 1);
+  CHECK(page["types"][0]["type"] == "Mail");
+  CHECK(web.read("/api/v1/types?type=None")["types"].empty());
+  CHECK(web.get("/api/v1/types?type=").status == 400);
+}
+
 TEST_CASE("types: runs are counted and measured by type") {
   WebFixture web;
   CHECK(web.read("/api/v1/types")["types"].empty());
