@@ -35,6 +35,7 @@ WebFixture::WebFixture()
            .cron = cron,
            .trend = trend,
            .series = series,
+           .failures = failures,
            .stuck = stuck,
            .facts = {.version = "1.2.3",
                      .hostname = "web",
@@ -51,6 +52,7 @@ WebFixture::WebFixture()
            .args_part = faktory::args_part,
            .random = [] { return std::uint64_t{0xabc}; }},
       worker_(broker.connect(session_)) {
+  broker.watch_failures(&failures);
   CHECK(broker.workers().add(worker_,
                              {.wid = "w1", .hostname = "box", .pid = 9, .labels = {"ruby"}}, now));
 }

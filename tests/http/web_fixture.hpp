@@ -69,6 +69,7 @@ class WebFixture {
   CronTable cron{service};
   Trend trend;
   Series series;
+  FailureSeries failures;
   StuckWorkers stuck;
   TrafficFacts traffic;
   ClusterFacts cluster;

@@ -236,6 +236,10 @@ void Broker::watch_runs(RunWatch* watch) {
   parts_->reservations.watch_runs(watch);
 }
 
+void Broker::watch_failures(FailureWatch* watch) {
+  parts_->retries.watch_failures(watch);
+}
+
 // ---- time ---------------------------------------------------------------------------------------
 
 void Broker::set_wall_clock(WallClock clock) {

@@ -19,6 +19,7 @@
 #include "core/broker/worker_operations.hpp"
 #include "core/model/refusal.hpp"
 #include "core/model/types.hpp"
+#include "core/ports/failure_watch.hpp"
 #include "core/ports/run_watch.hpp"
 #include "core/ports/session.hpp"
 #include "core/ports/work_unit.hpp"
@@ -147,6 +148,8 @@ class Broker {
   /// `watch` is told of each run that ends from now on; null: nobody is. It outlives the broker, or
   /// is taken away.
   void watch_runs(RunWatch* watch);
+  /// The same for each failure of a job that stays.
+  void watch_failures(FailureWatch* watch);
 
   // ---- time -------------------------------------------------------------------------------------
 

@@ -35,14 +35,16 @@ constexpr std::string_view kAnyName = "*";
 /// Parameters that may be empty, which means from the beginning.
 constexpr std::string_view kPlaceNames = "cursor from since";
 constexpr std::string_view kListNames =
-    "state order limit cursor queue bid type id error group text arg wid client older_than_s";
+    "state order limit cursor queue bid type id error group text arg wid client older_than_s "
+    "failed_since_ms failed_until_ms";
 constexpr std::string_view kCountNames =
-    "state cursor breakdown queue bid type id error group text arg wid client older_than_s";
+    "state cursor breakdown queue bid type id error group text arg wid client older_than_s "
+    "failed_since_ms failed_until_ms";
 constexpr std::string_view kBoundNames = "as_of at_most";
 constexpr std::string_view kLimitNames = "concurrency worker per_key timeout_s rate_count rate_s";
 constexpr std::string_view kOperationNames =
-    "action states spread_s queue bid type id error group text arg wid client older_than_s as_of "
-    "at_most";
+    "action states spread_s queue bid type id error group text arg wid client older_than_s "
+    "failed_since_ms failed_until_ms as_of at_most";
 
 constexpr std::string_view kPushPath = "/api/v1/jobs";
 
@@ -53,7 +55,7 @@ constexpr std::array<std::string_view, 4> kNamePaths = {"/api/v1/queues/", "/api
 constexpr std::array kRoutes = {
     Route{"GET", "/api/v1/overview", show_overview},
     Route{"GET", "/api/v1/trend", show_trend, "since"},
-    Route{"GET", "/api/v1/series", show_series, "span queue type"},
+    Route{"GET", "/api/v1/series", show_series, "span queue type group"},
     Route{"GET", "/api/v1/history", show_history, "days"},
     Route{"GET", "/api/v1/server", show_server},
     Route{"GET", "/api/v1/cluster", show_cluster},
@@ -73,7 +75,8 @@ constexpr std::array kRoutes = {
     Route{"POST", "/api/v1/jobs/*/delete", delete_job, "state"},
     Route{"GET", "/api/v1/jobs/*", show_job},
     Route{"GET", "/api/v1/jids/*", find_named},
-    Route{"GET", "/api/v1/finished", list_finished, "limit cursor queue type outcome"},
+    Route{"GET", "/api/v1/finished", list_finished,
+          "limit cursor queue type outcome ended_since_ms ended_until_ms"},
     Route{"GET", "/api/v1/finished/*", show_finished_job},
     Route{"GET", "/api/v1/cron", list_cron, "limit cursor"},
     Route{"POST", "/api/v1/cron/*/run", run_cron},

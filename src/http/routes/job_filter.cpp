@@ -8,6 +8,7 @@
 #include "base/json_text_search.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
+#include "core/model/features/attempt.hpp"
 #include "core/model/features/bid.hpp"
 #include "http/kit/json.hpp"
 #include "http/kit/text.hpp"
@@ -33,7 +34,9 @@ struct NumberMember {
 };
 
 constexpr NumberMember kNumberMembers[] = {{"client", &JobFilter::client},
-                                           {"older_than_s", &JobFilter::older_than_s}};
+                                           {"older_than_s", &JobFilter::older_than_s},
+                                           {"failed_since_ms", &JobFilter::failed_since_ms},
+                                           {"failed_until_ms", &JobFilter::failed_until_ms}};
 
 std::optional<Problem> check(const char* name, std::string_view text) {
   if (text.empty()) return Problem{concat(name, " is empty: leave it out")};
@@ -129,6 +132,27 @@ class BodySearch {
   std::size_t read_bytes_ = 0;
 };
 
+/// Calls `add` with each byte of `normalized_message`.
+template <typename Add>
+void normalize(std::string_view message, Add add) {
+  constexpr std::size_t kHexWordBytesMin = 8;
+  std::size_t i = 0;
+  while (i < message.size()) {
+    std::size_t end = i;
+    while (end < message.size() && is_hex_digit(message[end])) ++end;
+    // Ids and addresses: messages that differ in them are one group.
+    if (end - i >= kHexWordBytesMin) {
+      add('#');
+      i = end;
+    } else if (is_digit(message[i])) {
+      add('#');
+      while (i < message.size() && is_digit(message[i])) ++i;
+    } else {
+      add(message[i++]);
+    }
+  }
+}
+
 std::vector<ArgPath> paths_of(const JobFilter& filter) {
   return filter.arg ? parse_args(*filter.arg).value() : std::vector<ArgPath>();
 }
@@ -137,11 +161,16 @@ std::vector<ArgPath> paths_of(const JobFilter& filter) {
 class Matcher {
  public:
   Matcher(const JobFilter& filter, const JobReading& reading, Time now)
-      : filter_(filter), format_(&reading.format), args_part_(reading.args_part) {
+      : filter_(filter),
+        format_(&reading.format),
+        view_(&reading.view),
+        args_part_(reading.args_part) {
     const auto age = std::chrono::seconds(
         // Bounded, since more seconds would not fit into a time.
         std::min<std::uint64_t>(filter.older_than_s.value_or(0), std::uint64_t{1} << 32));
     if (filter.older_than_s) created_before_ = now - age;
+    failed_since_ = time_of(filter.failed_since_ms, Time::min());
+    failed_until_ = time_of(filter.failed_until_ms, Time::max());
     if (filter.text) text_.emplace(JsonTextSearch(*filter.text), 1);
     // It reads byte by byte.
     for (ArgPath& path : paths_of(filter)) args_.emplace_back(ArgSearch(std::move(path)), 4);
@@ -153,6 +182,7 @@ class Matcher {
     // Jobs are often searched by age, and the time is in memory. A body may not be.
     if (job.created_at > created_before_) return Match::kNo;
     if (!is_held_by(job, filter_) || !fails_as(job, filter_)) return Match::kNo;
+    if (!failed_then(job)) return Match::kNo;
     if (text_) {
       const Match found = text_->look_into(job, job.body_view(), steps);
       if (found != Match::kYes) return found;
@@ -165,10 +195,31 @@ class Matcher {
   }
 
  private:
+  [[nodiscard]] Time time_of(JobFilter::Number ms, Time usual) const {
+    if (!ms) return usual;
+    // Bounded, since more would not fit into a time.
+    const std::uint64_t bounded = std::min(*ms, std::uint64_t{1} << 42);
+    return view_->wall_clock().steady(Time{std::chrono::milliseconds{bounded}});
+  }
+
+  /// The time of the first failure is known even where attempts are not kept.
+  [[nodiscard]] bool failed_then(const Job& job) const {
+    if (!filter_.failed_since_ms && !filter_.failed_until_ms) return true;
+    const auto is_then = [this](Time at) { return at >= failed_since_ && at < failed_until_; };
+    const Failure* const failure = job.failure();
+    if (failure != nullptr && is_then(failure->failed_at)) return true;
+    const Attempts* const attempts = view_->attempts_of(job);
+    return attempts != nullptr &&
+           std::ranges::any_of(attempts->list, is_then, [](const Attempt& a) { return a.ended; });
+  }
+
   JobFilter filter_;
   const WorkUnitFormat* format_;
+  const View* view_;
   ArgsPart args_part_;
   Time created_before_ = kNever;
+  Time failed_since_ = Time::min();
+  Time failed_until_ = Time::max();
   std::optional<BodySearch<JsonTextSearch>> text_;
   std::vector<BodySearch<ArgSearch>> args_;  ///< all must be found
 };
@@ -248,35 +299,24 @@ JobMatcher make_matcher(const JobFilter& filter, const JobReading& reading, Time
 }
 
 std::string normalized_message(std::string_view message) {
-  constexpr std::size_t kHexWordBytesMin = 8;
   std::string out;
-  std::size_t i = 0;
-  while (i < message.size()) {
-    std::size_t end = i;
-    while (end < message.size() && is_hex_digit(message[end])) ++end;
-    // Ids and addresses: messages that differ in them are one group.
-    if (end - i >= kHexWordBytesMin) {
-      out += '#';
-      i = end;
-    } else if (is_digit(message[i])) {
-      out += '#';
-      while (i < message.size() && is_digit(message[i])) ++i;
-    } else {
-      out += message[i++];
-    }
-  }
+  normalize(message, [&out](char byte) { out += byte; });
   return out;
 }
 
-std::string failure_group(const Failure& failure) {
+std::uint64_t failure_group_number(const Failure& failure) {
   // No text that is UTF-8 has this byte: it keeps the two apart.
   constexpr unsigned char kEnd = 0xFF;
   Fnv1a hash;
   hash.add(failure.errtype);
   hash.add(kEnd);
-  hash.add(normalized_message(failure.message));
+  normalize(failure.message, [&hash](char byte) { hash.add(static_cast<unsigned char>(byte)); });
   hash.add(kEnd);
-  return hex(hash.value());
+  return hash.value();
+}
+
+std::string failure_group(const Failure& failure) {
+  return hex(failure_group_number(failure));
 }
 
 }  // namespace millrace::http

@@ -31,6 +31,10 @@ struct JobFilter {
   Text wid;             ///< the worker that holds it
   Number client;        ///< the connection that holds it
   Number older_than_s;  ///< created at least so long ago
+  /// A run of the job ended badly from then on, and before then; in milliseconds since 1970 by the
+  /// wall clock.
+  Number failed_since_ms;
+  Number failed_until_ms;
 
   bool operator==(const JobFilter&) const = default;
   [[nodiscard]] bool is_empty() const { return *this == JobFilter{}; }
@@ -40,6 +44,7 @@ struct JobFilter {
 struct JobReading {
   const WorkUnitFormat& format;
   ArgsPart args_part;
+  const View& view;
 };
 
 inline constexpr std::size_t kFilterBytesMax = 1024;
@@ -65,13 +70,15 @@ inline constexpr std::size_t kFilterBytesMax = 1024;
 [[nodiscard]] JobBatchId batch_of(const JobFilter& filter);
 
 /// The filter as a function; empty: all jobs match. It does not look at `bid`: walks do, by
-/// `ScanOrder::batch`. `reading.format` must outlive it. A job about which its steps did not
-/// suffice is to be asked about again before any other one.
+/// `ScanOrder::batch`. What `reading` refers to must outlive it. A job about which its steps did
+/// not suffice is to be asked about again before any other one.
 [[nodiscard]] JobMatcher make_matcher(const JobFilter& filter, const JobReading& reading, Time now);
 
 /// The group of a failure, 16 hexadecimal digits: the same for failures that differ in numbers
 /// only, in every process and version, since links name it.
 [[nodiscard]] std::string failure_group(const Failure& failure);
+/// The same as a number.
+[[nodiscard]] std::uint64_t failure_group_number(const Failure& failure);
 
 /// The message with each run of digits, and each word of eight or more hexadecimal digits, as `#`.
 [[nodiscard]] std::string normalized_message(std::string_view message);

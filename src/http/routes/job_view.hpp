@@ -16,7 +16,7 @@ namespace millrace::http {
 [[nodiscard]] std::string write_detail(const Job& job, const Site& site, Time now);
 
 [[nodiscard]] inline JobReading body_reading(const Site& site) {
-  return {.format = site.format, .args_part = site.args_part};
+  return {.format = site.format, .args_part = site.args_part, .view = site.broker.view()};
 }
 
 /// How many jobs there are in each state.

@@ -20,6 +20,7 @@
 #include "http/kit/cluster.hpp"
 #include "http/kit/message.hpp"
 #include "http/routes/arg_search.hpp"
+#include "http/routes/measures/failure_series.hpp"
 #include "http/routes/measures/series.hpp"
 #include "http/routes/measures/stuck_workers.hpp"
 #include "http/routes/measures/trend.hpp"
@@ -75,6 +76,7 @@ struct Site {
   CronBoard& cron;
   const Trend& trend;
   const Series& series;
+  const FailureSeries& failures;
   const StuckWorkers& stuck;
   ServerFacts facts;
   std::function<TrafficFacts()> traffic;

@@ -141,6 +141,7 @@ WebService::WebService(Parts parts, Options options, BoundSocket socket)
             .cron = parts.cron,
             .trend = trend_,
             .series = series_,
+            .failures = failures_,
             .stuck = stuck_,
             .facts = std::move(options.facts),
             .traffic = std::move(options.traffic),
@@ -164,10 +165,13 @@ WebService::WebService(Parts parts, Options options, BoundSocket socket)
              .body_bytes_max = options.job_bytes_max + kBodyRoom,
              .connections_max = options.connections_max,
              .tls = std::move(options.tls),
-             .log = parts.log}) {}
+             .log = parts.log}) {
+  parts_.broker.watch_failures(&failures_);
+}
 
 WebService::~WebService() {
   finish(false);
+  parts_.broker.watch_failures(nullptr);
   parts_.ticker.plan(*this, kNever);
 }
 

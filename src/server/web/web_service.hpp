@@ -11,6 +11,7 @@
 
 #include "core/broker/bulk_changes.hpp"
 #include "http/kit/guard.hpp"
+#include "http/routes/measures/failure_series.hpp"
 #include "http/routes/measures/series.hpp"
 #include "http/routes/measures/stuck_workers.hpp"
 #include "http/routes/measures/trend.hpp"
@@ -110,6 +111,7 @@ class WebService final : public Deadline {
   BulkChanges bulks_;
   http::Trend trend_;
   http::Series series_;
+  http::FailureSeries failures_;
   http::StuckWorkers stuck_;
   http::Site site_;
   bool has_bulk_work_ = false;

@@ -56,6 +56,31 @@ TEST_CASE("jobs: an age filter leaves out what is younger") {
   CHECK(page["jobs"][0]["type"] == "Old");
 }
 
+TEST_CASE("jobs: those of which a run failed within a time") {
+  WebFixture web;
+  const auto begin = std::chrono::floor<std::chrono::milliseconds>(web.now.time_since_epoch());
+  web.fail("Early", "no");
+  web.now += 60s;
+  web.fail("Late", "no");
+  web.push("Never");
+  const auto types = [&](const std::string& state, int since_s, int until_s) {
+    const Json page =
+        web.read(concat("/api/v1/jobs?state=", state,
+                        "&failed_since_ms=", (begin + std::chrono::seconds{since_s}).count(),
+                        "&failed_until_ms=", (begin + std::chrono::seconds{until_s}).count()));
+    std::string found;
+    for (const Json& job : page["jobs"]) found += job["type"].get<std::string>() + " ";
+    return found;
+  };
+  CHECK(types("retrying", 0, 61) == "Early Late ");
+  CHECK(types("retrying", 0, 60) == "Early ");
+  CHECK(types("retrying", 1, 61) == "Late ");
+  CHECK(types("retrying", 1, 60).empty());
+  CHECK(types("ready", 0, 61).empty());
+  CHECK(web.get("/api/v1/jobs?failed_since_ms=0").status == 400);
+  CHECK(web.get("/api/v1/jobs?failed_until_ms=soon").status == 400);
+}
+
 TEST_CASE("jobs: a filter that no name or error can be is refused, but of a body all bytes are") {
   WebFixture web;
   web.put("\xff\x01");

@@ -48,6 +48,7 @@ void Retries::fail(const Job& job, FailedRun run, Time now) {
   failure.errtype = std::move(run.errtype);
   failure.message = std::move(run.message);
   failure.backtrace = std::move(run.backtrace);
+  if (watch_ != nullptr) watch_->on_failed(failure, now);
   fields.state = verdict->state;
   fields.when =
       verdict->state == JobState::kDead ? parts_.moves.time_of_death(now) : failure.next_at;

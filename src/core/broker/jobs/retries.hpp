@@ -8,6 +8,7 @@
 #include "core/broker/jobs/random_numbers.hpp"
 #include "core/broker/jobs/reservations.hpp"
 #include "core/broker/requests.hpp"
+#include "core/ports/failure_watch.hpp"
 #include "core/ports/work_unit.hpp"
 #include "core/state/ledger.hpp"
 
@@ -36,9 +37,13 @@ class Retries {
   /// std::runtime_error, and changes nothing, when the body cannot be read back.
   void fail(const Job& job, FailedRun run, Time now);
 
+  /// See `Broker::watch_failures`.
+  void watch_failures(FailureWatch* watch) { watch_ = watch; }
+
  private:
   Parts parts_;
   RandomNumbers random_;
+  FailureWatch* watch_ = nullptr;
 };
 
 }  // namespace millrace

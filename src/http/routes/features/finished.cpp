@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/number.hpp"
 #include "base/text.hpp"
 #include "http/kit/input.hpp"
@@ -20,9 +22,22 @@ struct Search {
   std::string queue;  ///< as `type`
   std::string type;   ///< exactly; with `*` at its end: the beginning; empty: any
   std::string outcome;
+  Time ended_since = Time::min();  ///< as all times of the core
+  Time ended_until = Time::max();  ///< from there on none
 };
 
-Outcome<Search> read_search(const Request& request, const FinishedJobs& finished) {
+/// Milliseconds since 1970, by the wall clock. False: the parameter is not that.
+bool read_time(const Request& request, const char* name, WallClock clock, Time& to) {
+  const std::string_view text = request.param(name);
+  if (text.empty()) return true;
+  const auto ms = parse_number<std::uint64_t>(text);
+  if (!ms) return false;
+  // Bounded, since more would not fit into a time.
+  to = clock.steady(Time{std::chrono::milliseconds{std::min(*ms, std::uint64_t{1} << 42)}});
+  return true;
+}
+
+Outcome<Search> read_search(const Request& request, const FinishedJobs& finished, WallClock clock) {
   Search search{.before = finished.end(),
                 .queue = std::string(request.param("queue")),
                 .type = std::string(request.param("type")),
@@ -36,6 +51,10 @@ Outcome<Search> read_search(const Request& request, const FinishedJobs& finished
   if (!search.outcome.empty() && !is_outcome(search.outcome)) {
     return Problem{"outcome is not done, dropped, deleted or expired"};
   }
+  if (!read_time(request, "ended_since_ms", clock, search.ended_since) ||
+      !read_time(request, "ended_until_ms", clock, search.ended_until)) {
+    return Problem{"ended_since_ms or ended_until_ms is not a number of milliseconds"};
+  }
   const std::string_view cursor = request.param("cursor");
   if (cursor.empty()) return search;
   const auto before = parse_number<FinishedJobs::Number>(cursor);
@@ -48,7 +67,8 @@ Outcome<Search> read_search(const Request& request, const FinishedJobs& finished
 
 Response list_finished(const Call& call) {
   const FinishedJobs& finished = call.site.broker.finished();
-  const Outcome<Search> search = read_search(call.request, finished);
+  const Outcome<Search> search =
+      read_search(call.request, finished, call.site.broker.view().wall_clock());
   if (!search) return refuse(400, search.error().text);
   Json rows = Json::array();
   Json next = nullptr;
@@ -59,7 +79,10 @@ Response list_finished(const Call& call) {
       next = std::to_string(number + 1);
       return false;
     }
+    // Earlier ones follow.
+    if (job.ended_at < search->ended_since) return false;
     ++looked_at;
+    if (job.ended_at >= search->ended_until) return true;
     if (!search->queue.empty() && !is_wanted(job.queue(), search->queue)) return true;
     if (!search->outcome.empty() && outcome_of(job.how) != search->outcome) return true;
     if (!search->type.empty() && !is_wanted(name_of(job, call.site.format).jobtype, search->type)) {

@@ -1,6 +1,7 @@
 #include "http/routes/measures/series_view.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <string>
 #include <vector>
 
@@ -37,14 +38,16 @@ Json show_units(SmallNumber number) {
   return show_length(kTimeUnit * static_cast<std::int64_t>(*units));
 }
 
+std::int64_t seconds_in(const Span& span) {
+  return std::chrono::duration_cast<std::chrono::seconds>(span.interval).count();
+}
+
 Json show_line(const Line* line, const Span& span, std::size_t place, std::int64_t ends,
                bool is_type) {
   const std::vector<Point> points =
       line == nullptr ? std::vector<Point>() : line->points(place, ends);
   Json shown{
-      {"span", span.name},
-      {"interval_s", std::chrono::duration_cast<std::chrono::seconds>(span.interval).count()},
-      {"is_recorded", line != nullptr}};
+      {"span", span.name}, {"interval_s", seconds_in(span)}, {"is_recorded", line != nullptr}};
   const auto add = [&](const Member& member, Json (*show)(SmallNumber)) {
     if (is_type && !member.is_of_types) return;
     Json& values = shown[member.name] = Json::array();
@@ -53,6 +56,26 @@ Json show_line(const Line* line, const Span& span, std::size_t place, std::int64
   for (const Member& member : kCounts) add(member, show_count);
   for (const Member& member : kTimes) add(member, show_units);
   return shown;
+}
+
+constexpr std::size_t kGroupBytes = 16;
+
+/// The recent past of a group of failures, which is named as `/errors` does.
+Response show_failures(const Call& call, const Span& span, std::size_t place) {
+  const std::string_view name = call.request.param("group");
+  std::uint64_t group = 0;
+  const auto read = std::from_chars(name.data(), name.data() + name.size(), group, 16);
+  if (name.size() != kGroupBytes || read.ptr != name.data() + name.size()) {
+    return refuse(400, "group is not one that /errors names");
+  }
+  const std::int64_t ends = ends_at(call.moment.now)[place];
+  const auto counts = call.site.failures.counts(group, place, ends);
+  return {.body = dump({{"span", span.name},
+                        {"interval_s", seconds_in(span)},
+                        {"is_recorded", counts.has_value()},
+                        {"failed", counts.value_or(std::vector<std::uint64_t>())},
+                        {"ends_at", show_time(Time{span.interval * ends},
+                                              call.site.broker.view().wall_clock())}})};
 }
 
 }  // namespace
@@ -80,12 +103,16 @@ Response show_series(const Call& call) {
   if (span == kSpans.end()) return refuse(400, "span is not 15m, 1h or 24h");
   const std::string_view queue = call.request.param("queue");
   const std::string_view type = call.request.param("type");
-  if (!queue.empty() && !type.empty()) return refuse(400, "name a queue or a type, not both");
+  const bool is_of_group = !call.request.param("group").empty();
+  if (int{!queue.empty()} + int{!type.empty()} + int{is_of_group} > 1) {
+    return refuse(400, "name one queue, type or group");
+  }
+  const auto place = static_cast<std::size_t>(span - kSpans.begin());
+  if (is_of_group) return show_failures(call, *span, place);
   const Series& series = call.site.series;
   const Line* const line = !queue.empty()  ? series.find_queue(queue)
                            : !type.empty() ? series.find_type(type)
                                            : series.server();
-  const auto place = static_cast<std::size_t>(span - kSpans.begin());
   const std::int64_t ends = series.ends()[place];
   Json shown = show_line(line, *span, place, ends, !type.empty());
   const Time end{span->interval * ends};

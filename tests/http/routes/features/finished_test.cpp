@@ -37,6 +37,26 @@ TEST_CASE("finished: the latest come first, with what is known of them") {
   CHECK(page["next"] == nullptr);
 }
 
+TEST_CASE("finished: those that ended within a time") {
+  WebFixture web;
+  const auto begin = std::chrono::floor<std::chrono::milliseconds>(web.now.time_since_epoch());
+  for (const char* const type : {"First", "Second", "Third"}) finish(web, type);
+  const auto types = [&](int since_s, int until_s) {
+    const Json page = web.read(
+        concat("/api/v1/finished?ended_since_ms=", (begin + std::chrono::seconds{since_s}).count(),
+               "&ended_until_ms=", (begin + std::chrono::seconds{until_s}).count()));
+    CHECK(page["next"] == nullptr);
+    std::string found;
+    for (const Json& job : page["jobs"]) found += job["type"].get<std::string>() + " ";
+    return found;
+  };
+  CHECK(types(0, 7) == "Third Second First ");
+  CHECK(types(4, 6) == "Second ");
+  CHECK(types(3, 4).empty());
+  CHECK(web.get("/api/v1/finished?ended_since_ms=now").status == 400);
+  CHECK(web.get("/api/v1/finished?ended_until_ms=").status == 400);
+}
+
 TEST_CASE("finished: filters, and pages") {
   WebFixture web;
   finish(web, "MailAll", "one");

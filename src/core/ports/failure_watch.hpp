@@ -1,0 +1,17 @@
+#pragma once
+
+#include "core/model/job.hpp"
+#include "core/model/types.hpp"
+
+namespace millrace {
+
+/// Somebody who wants to know of each failure.
+class FailureWatch {
+ public:
+  virtual ~FailureWatch() = default;
+
+  /// A run has failed, and the job stays. Called in the middle of a change: it may only note.
+  virtual void on_failed(const Failure& failure, Time now) = 0;
+};
+
+}  // namespace millrace

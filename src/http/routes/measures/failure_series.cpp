@@ -1,0 +1,80 @@
+#include "http/routes/measures/failure_series.hpp"
+
+#include <algorithm>
+
+#include "http/routes/job_filter.hpp"
+
+namespace millrace::http {
+namespace {
+
+/// Where the ring of a span begins among all points.
+constexpr std::size_t begin_of(std::size_t span) {
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < span; ++i) begin += kSpans[i].points;
+  return begin;
+}
+
+std::size_t place_of(std::size_t span, std::int64_t interval) {
+  return begin_of(span) + static_cast<std::size_t>(interval) % kSpans[span].points;
+}
+
+}  // namespace
+
+void FailureSeries::on_failed(const Failure& failure, Time now) {
+  Group* const group = find_or_admit(failure_group_number(failure), now);
+  if (group == nullptr) return;
+  group->last_at = now;
+  const Ends ends = ends_at(now);
+  for (std::size_t i = 0; i < kSpans.size(); ++i) count_in(*group, i, ends[i]);
+}
+
+FailureSeries::Group* FailureSeries::find_or_admit(std::uint64_t number, Time now) {
+  const auto found = places_.find(number);
+  if (found != places_.end()) {
+    groups_.splice(groups_.begin(), groups_, found->second);
+    return &groups_.front();
+  }
+  if (groups_.size() == kGroupsMax) {
+    if (now - groups_.back().last_at < kIdleAfter) return nullptr;
+    places_.erase(groups_.back().number);
+    groups_.pop_back();
+  }
+  groups_.push_front({.number = number, .last_at = now});
+  const Ends ends = ends_at(now);
+  for (std::size_t i = 0; i < kSpans.size(); ++i) {
+    groups_.front().rings[i] = {.begin = ends[i], .last = ends[i]};
+  }
+  places_.emplace(number, groups_.begin());
+  return &groups_.front();
+}
+
+void FailureSeries::count_in(Group& group, std::size_t span, std::int64_t interval) {
+  Ring& ring = group.rings[span];
+  if (interval > ring.last) {
+    const auto count = static_cast<std::int64_t>(kSpans[span].points);
+    const std::int64_t first = std::max(ring.last + 1, interval - count + 1);
+    for (std::int64_t i = first; i < interval; ++i) {
+      group.points[place_of(span, i)] = SmallNumber(0);
+    }
+    ring.last = interval;
+    ring.current = 0;
+  }
+  group.points[place_of(span, interval)] = SmallNumber(++ring.current);
+}
+
+std::optional<std::vector<std::uint64_t>> FailureSeries::counts(std::uint64_t group,
+                                                                std::size_t span,
+                                                                std::int64_t ends) const {
+  const auto found = places_.find(group);
+  if (found == places_.end()) return std::nullopt;
+  const Ring& ring = found->second->rings[span];
+  const auto count = static_cast<std::int64_t>(kSpans[span].points);
+  std::vector<std::uint64_t> counts;
+  for (std::int64_t i = std::max(ring.begin, ends - count); i < ends; ++i) {
+    const bool is_known = i <= ring.last && i > ring.last - count;
+    counts.push_back(is_known ? found->second->points[place_of(span, i)].value().value_or(0) : 0);
+  }
+  return counts;
+}
+
+}  // namespace millrace::http

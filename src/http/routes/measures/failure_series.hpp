@@ -1,0 +1,61 @@
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <optional>
+#include <vector>
+
+#include "core/ports/failure_watch.hpp"
+#include "http/routes/measures/line.hpp"
+#include "http/routes/measures/small_number.hpp"
+
+namespace millrace::http {
+
+/// How often each group of failures has occurred in the recent past, for charts. In memory only:
+/// 0.9 kB each.
+class FailureSeries final : public FailureWatch {
+ public:
+  /// Of further groups nothing is kept: what they are called comes from outside. A group that did
+  /// not occur for `kIdleAfter` makes room for one that does.
+  static constexpr std::size_t kGroupsMax = 1000;
+  static constexpr Duration kIdleAfter = 15min;
+
+  void on_failed(const Failure& failure, Time now) override;
+
+  [[nodiscard]] std::size_t size() const { return groups_.size(); }
+  /// How many failures of the group (`failure_group_number`) came in each interval of a span that
+  /// has ended at `ends`, the oldest first: fewer than `Span::points` if the first one came later.
+  /// nullopt: nothing is kept of it.
+  [[nodiscard]] std::optional<std::vector<std::uint64_t>> counts(std::uint64_t group,
+                                                                 std::size_t span,
+                                                                 std::int64_t ends) const;
+
+ private:
+  /// A ring of the intervals of a span. The interval i is at i modulo their number.
+  struct Ring {
+    std::int64_t begin = 0;     ///< the first interval
+    std::int64_t last = 0;      ///< the interval of the last failure
+    std::uint32_t current = 0;  ///< failures in it
+  };
+  static constexpr std::size_t kPoints = kSpans[0].points + kSpans[1].points + kSpans[2].points;
+  struct Group {
+    std::uint64_t number;
+    Time last_at;
+    std::array<Ring, kSpans.size()> rings{};
+    std::array<SmallNumber, kPoints> points{};  ///< of the rings, one after the other
+  };
+  using Groups = std::list<Group>;
+
+  /// Null: there is no room for it.
+  [[nodiscard]] Group* find_or_admit(std::uint64_t number, Time now);
+  static void count_in(Group& group, std::size_t span, std::int64_t interval);
+
+  Groups groups_;  ///< the one that occurred last first
+  absl::flat_hash_map<std::uint64_t, Groups::iterator> places_;
+};
+
+}  // namespace millrace::http
