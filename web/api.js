@@ -136,3 +136,5 @@ export async function post(path, body) {
  */
 export const part = (name) =>
   encodeURIComponent(/^\.\.?$/.test(name) ? name.replaceAll(".", "%2E") : name);
+/** Undoes the double escape. */
+export const nameOf = (text) => (/^(%2E){1,2}$/.test(text) ? decodeURIComponent(text) : text);

@@ -1,5 +1,6 @@
 // Charts as SVG, in the colours of style.css. A chart updates itself, so a page that is drawn again
-// leaves it alone; lines can be switched off, and a pointer shows the values of a moment.
+// leaves it alone; lines can be switched off, a pointer shows the values of a moment, and a click
+// links to its jobs.
 import { h, show } from "./dom.js";
 import { inChosenZone, zoneAt } from "./zone.js";
 
@@ -70,7 +71,7 @@ export function spark(values, kind) {
     {
       class: `spark ink-${kind}`,
       viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
-      preserveAspectRatio: "none",
+      preserveAspectRatio: "no jobs",
       "aria-hidden": "true",
     },
     svg("path", { class: "line", d: line(xs, values, top) }),
@@ -95,14 +96,16 @@ function timeLabels(chart) {
   });
 }
 
+const timeOfDay = (seconds) => inChosenZone(new Date(seconds * 1000))[1];
+
 /** "2026-11-24" for a day, else a time of the day; with its zone. */
 function moment({ times, isDays }, i) {
   const at = times[i];
   if (at === undefined) return "";
-  return isDays ? `${dayOf(at)} UTC` : inChosenZone(new Date(at * 1000))[1];
+  return isDays ? `${dayOf(at)} UTC` : timeOfDay(at);
 }
 
-function drawing({ chart, at, off }, xs) {
+function drawing({ chart, at, pin, off }, xs) {
   const shown = chart.series.filter(({ label }) => !off.has(label));
   const highest = Math.max(0, ...shown.flatMap(({ values }) => values.map((each) => each ?? 0)));
   const top = roundUp(highest);
@@ -132,7 +135,11 @@ function drawing({ chart, at, off }, xs) {
     [0, 0.5, 1].map(rule),
     shown.map(area),
     shown.map(path),
-    at !== null && svg("path", { class: "at", d: `M${two(xs[at])} 0V${HEIGHT}` }),
+    [at, chosen({ chart, pin })].map(
+      (i, k) =>
+        i !== null &&
+        svg("path", { class: k ? "at pin" : "at", d: `M${two(xs[i])} 0V${HEIGHT}` }),
+    ),
   );
   const labels = (kind, texts) =>
     h("div", { class: kind, "aria-hidden": "true" }, texts.map((each) => h("span", {}, each)));
@@ -177,9 +184,60 @@ function legend(entry) {
   );
 }
 
+/** The point that was clicked; null: none is, or it is no longer in the chart. */
+function chosen({ chart: { times }, pin }) {
+  const at = pin === null ? -1 : times.findIndex((each) => Math.abs(each - pin) < 0.5);
+  return at < 0 ? null : at;
+}
+
+/** Links to the jobs of a point, by line: [{text, href}]. */
+function linksAt({ times, series, step_s: step }, i) {
+  const from = times[i - 1] ?? times[i] - step;
+  return series.map(({ values, jobs, counts = values }) =>
+    jobs && counts[i] > 0 ? jobs(from, times[i]) : [],
+  );
+}
+
+const hasJobs = ({ series }) => series.some(({ jobs }) => jobs);
+
+/** What was clicked, and its jobs. */
+function jobsThen(entry) {
+  const { chart, name } = entry;
+  const at = chosen(entry);
+  if (at === null) return null;
+  const begin = timeOfDay(chart.times[at - 1] ?? chart.times[at] - chart.step_s);
+  const links = new Map(linksAt(chart, at).flat().map(({ text, href }) => [href, text]));
+  const close = () => {
+    live.get(name).pin = null;
+    draw(live.get(name));
+  };
+  return h(
+    "p",
+    { class: "then", role: "status" },
+    `${begin} to ${moment(chart, at)}: `,
+    links.size === 0 && "none",
+    [...links].map(([href, text]) => h("a", { href, "data-key": text }, text)),
+    h(
+      "button",
+      { type: "button", class: "quiet small", "aria-label": "Forget this point", onclick: close },
+      "✕",
+    ),
+  );
+}
+
 /** The numbers of the chart: of some moments, if there are many. */
 function numbers({ chart, isOpen, name }) {
   const { times, series, format } = chart;
+  const cell = (all, i) => ({ values }, k) =>
+    h(
+      "td",
+      { class: "n" },
+      values[i] === null ? "–" : format(values[i]),
+      all[k].map(({ text, short, href }) => [
+        " ",
+        h("a", { href, "aria-label": text }, short),
+      ]),
+    );
   const step = Math.max(1, Math.ceil(times.length / ROWS_MAX));
   const rows = [];
   for (let i = times.length - 1; isOpen && i >= 0; i -= step)
@@ -188,9 +246,7 @@ function numbers({ chart, isOpen, name }) {
         "tr",
         {},
         h("th", { scope: "row" }, moment(chart, i)),
-        series.map(({ values }) =>
-          h("td", { class: "n" }, values[i] === null ? "–" : format(values[i])),
-        ),
+        series.map(cell(linksAt(chart, i), i)),
       ),
     );
   const titles = ["Time", ...series.map(({ label }) => label)];
@@ -229,31 +285,49 @@ function draw(entry) {
   show(
     entry.node,
     legend(entry),
-    h("div", { class: "plot" }, drawing(entry, entry.xs)),
+    h("div", { class: hasJobs(chart) ? "plot choosable" : "plot" }, drawing(entry, entry.xs)),
+    jobsThen(entry),
     numbers(entry),
   );
+}
+
+/** The point that is the nearest to the pointer; null: the pointer is not in the picture. */
+function nearest({ node, xs }, event) {
+  const picture = node.querySelector("svg");
+  const { left, width } = picture.getBoundingClientRect();
+  const x = ((event.clientX - left) / width) * WIDTH;
+  if (x < -20 || x > WIDTH + 20 || !picture.contains(event.target)) return null;
+  let at = null;
+  xs.forEach((each, i) => {
+    if (at === null || Math.abs(each - x) < Math.abs(xs[at] - x)) at = i;
+  });
+  return at;
+}
+
+/** The jobs of the point that is clicked. */
+function choose(name, event) {
+  const entry = live.get(name);
+  const at = hasJobs(entry.chart) ? nearest(entry, event) : null;
+  if (at === null) return;
+  entry.pin = entry.chart.times[at];
+  draw(entry);
 }
 
 /** The values at the place of the pointer, or the latest. */
 function point(name, event) {
   const entry = live.get(name);
-  const picture = entry.node.querySelector("svg");
-  const { left, width } = picture.getBoundingClientRect();
-  const x = ((event.clientX - left) / width) * WIDTH;
-  let at = null;
-  if (event.type === "pointermove" && x >= -20 && x <= WIDTH + 20 && picture.contains(event.target))
-    entry.xs.forEach((each, i) => {
-      if (at === null || Math.abs(each - x) < Math.abs(entry.xs[at] - x)) at = i;
-    });
+  const at = event.type === "pointermove" ? nearest(entry, event) : null;
   if (at === entry.at) return;
   entry.at = at;
   draw(entry);
 }
 
 /**
- * A chart. `times` are in seconds, `series` are {label, color, values, dash, fill}: as many values
- * as there are times, null where there is none. `isDays`: each time is a day in UTC, and the values
- * are bars. `format` makes a value a text; `summary` is the chart in words.
+ * A chart. `times` are in seconds, `step_s` apart at the beginning; `series` are {label, color,
+ * values, dash, fill, jobs}: as many values as there are times, null where there is none, and a
+ * function (from, to) that answers links to the jobs of that time, [{text, short, href}], where
+ * `counts`, usually `values`, are not 0. `isDays`: each time is a day in UTC, and the values are
+ * bars. `format` makes a value a text; `summary` is the chart in words.
  */
 export function chart(name, settings) {
   const known = live.get(name);
@@ -264,6 +338,7 @@ export function chart(name, settings) {
     node,
     chart: settings,
     at: (isShown && known.at < settings.times.length && known.at) || null,
+    pin: isShown ? known.pin : null,
     off: known?.off ?? new Set(),
     isOpen: isShown && known.isOpen,
   };
@@ -271,6 +346,7 @@ export function chart(name, settings) {
   if (!isShown) {
     node.addEventListener("pointermove", (event) => point(name, event));
     node.addEventListener("pointerleave", (event) => point(name, event));
+    node.addEventListener("click", (event) => choose(name, event));
   }
   draw(entry);
   // A chart on the screen is represented by a placeholder, which `morphElement` leaves alone.

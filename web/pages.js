@@ -12,6 +12,7 @@ import errorGroup from "./pages/error_group.js";
 import cron from "./pages/cron.js";
 import cronEntry from "./pages/cron_entry.js";
 import activity from "./pages/activity.js";
+import type from "./pages/type.js";
 import types from "./pages/types.js";
 import throttles from "./pages/throttles.js";
 import workers from "./pages/workers.js";
@@ -45,6 +46,7 @@ export const PAGES = [
   [/^errors\/([\da-f]{16})$/, errorGroup, "errors"],
   [/^errors\/?$/, errors, "errors"],
   [/^types\/?$/, types, "types"],
+  [/^types\/(.+)$/, type, "types"],
   [/^cron\/?$/, cron, "cron"],
   [/^cron\/(.+)$/, cronEntry, "cron"],
   [/^throttles\/?$/, throttles, "throttles"],

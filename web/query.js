@@ -11,11 +11,15 @@ const PARTS = [
   ["text", "text", ":"],
   ["args.", "arg", ""],
   ["age", "older_than_s", ">"],
+  ["failed", "failed_since_ms", ">"],
+  ["failed", "failed_until_ms", "<"],
   ["batch", "bid", ":"],
   ["group", "group", ":"],
   ["worker", "wid", ":"],
   ["connection", "client", ":"],
 ];
+/** Milliseconds since 1970 in the address, readable in the line. */
+const TIMES = new Set(["failed_since_ms", "failed_until_ms"]);
 const SAME = { id: "job", jid: "job", bid: "batch", wid: "worker" };
 
 export const NAMES = PARTS.map(([name, , sign]) => name + sign);
@@ -27,7 +31,7 @@ const PATH = `${NAMED}(?:\\.${NAMED})*`;
 /** `user.id:42`; the server reads what it says. */
 const ARGUMENTS = new RegExp(`${PATH}:(?:${QUOTED}(?!\\S)|[^\\s"]\\S*)`, "g");
 
-const TOKEN = new RegExp(`([a-z]+)(\\.${PATH})?([:>])(${QUOTED}|\\S*)|\\S+`, "gi");
+const TOKEN = new RegExp(`([a-z]+)(\\.${PATH})?([:<>])(${QUOTED}|\\S*)|\\S+`, "gi");
 
 const unquoted = (value) =>
   value[0] === '"' ? value.replace(/^"|"$/g, "").replace(/\\(.)/g, "$1") : value;
@@ -52,7 +56,8 @@ export function parse(line) {
       continue;
     }
     const wanted = SAME[name.toLowerCase()] ?? name.toLowerCase();
-    const [, to, expected] = (!inside && PARTS.find(([each]) => each === wanted)) || [];
+    const parts = inside ? [] : PARTS.filter(([each]) => each === wanted);
+    const [, to, expected] = parts.find((each) => each[2] === sign) ?? parts[0] ?? [];
     if (!to)
       return {
         problem: `There is no filter “${name}${inside ?? ""}”. Known are ${NAMES.join(" ")}`,
@@ -60,9 +65,22 @@ export function parse(line) {
     if (sign !== expected)
       return { problem: `Write ${wanted}${expected} instead of ${name}${sign}` };
     if (!unquoted(value)) return { problem: `${name}${sign} has no value` };
-    params[to] = unquoted(value);
+    params[to] = TIMES.has(to) ? String(Date.parse(unquoted(value))) : unquoted(value);
+    if (params[to] === "NaN")
+      return { problem: `“${unquoted(value)}” is not a time, as 2026-11-26T10:05:00Z` };
   }
   return { params };
+}
+
+/** "2026-11-26T10:05:00Z"; what is no number stays. */
+function writeTime(ms) {
+  const time = new Date(Number(ms));
+  return Number.isNaN(time.getTime()) ? ms : time.toISOString().replace(".000Z", "Z");
+}
+
+function writePart([name, to, sign], value) {
+  if (to === "arg") return writeArguments(value);
+  return name + sign + quoted(TIMES.has(to) ? writeTime(value) : value);
 }
 
 /** Each value in the arguments as a part of the line. */
@@ -72,9 +90,7 @@ const writeArguments = (text) =>
 /** The line for these filters. */
 export const write = (params) =>
   PARTS.filter(([, to]) => params[to])
-    .map(([name, to, sign]) =>
-      to === "arg" ? writeArguments(params.arg) : name + sign + quoted(params[to]),
-    )
+    .map((each) => writePart(each, params[each[1]]))
     .join(" ");
 
 /**

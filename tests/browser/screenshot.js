@@ -1,4 +1,5 @@
-// Takes docs/images/web-ui.png: the overview of a server that works.
+// Takes the pictures in docs/images of a server that works: web-ui.png is the overview, queue.png
+// the page of a queue.
 //
 //     MILLRACE=build/release/millrace node tests/browser/screenshot.js [seconds of work]
 //
@@ -9,10 +10,12 @@ import { chromium } from "playwright-core";
 import { Beanstalk, Faktory } from "./clients.js";
 import { Server } from "./server.js";
 
-const PICTURE = path.join(
-  path.dirname(fileURLToPath(import.meta.url)),
-  "../../docs/images/web-ui.png",
-);
+const IMAGES = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../docs/images");
+/** File, page, height. */
+const PICTURES = [
+  ["web-ui.png", "", 820],
+  ["queue.png", "queues/thumbnails", 1000],
+];
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const WORK_MS = Number(process.argv[2] ?? 90) * 1000;
 const STEP_MS = 100;
@@ -71,12 +74,16 @@ const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-s
 try {
   const page = await browser.newPage({
     colorScheme: "light",
-    viewport: { width: 1180, height: 820 },
+    viewport: { width: 1180, height: PICTURES[0][2] },
   });
   await page.goto(server.base);
   const clients = await work(server);
-  await pause(2500);
-  await page.screenshot({ path: PICTURE });
+  for (const [file, address, height] of PICTURES) {
+    await page.setViewportSize({ width: 1180, height });
+    await page.goto(server.base + address);
+    await pause(2500);
+    await page.screenshot({ path: path.join(IMAGES, file) });
+  }
   clients.forEach((client) => client.end());
 } finally {
   await browser.close();

@@ -4,7 +4,7 @@ import { h } from "../dom.js";
 import { ago, count, none, span } from "../format.js";
 import { go, link } from "../route.js";
 import { empty, figure, head, pager, queueLink, table, workerLink } from "../ui.js";
-import { filterField, filterForm } from "./job_filters.js";
+import { filterField, filterForm, shownTime } from "./job_filters.js";
 import { tabs } from "./jobs.js";
 import { OUTCOMES, outcomeBadge, took } from "../parts/outcomes.js";
 
@@ -13,6 +13,11 @@ const LIMIT = 50;
 const FILTERS = [
   ["queue", "Queue", "name, or start*"],
   ["type", "Type", "name, or start*"],
+];
+
+const TIMES = [
+  ["ended_since_ms", "Ended from"],
+  ["ended_until_ms", "Ended before"],
 ];
 
 const COLUMNS = [
@@ -51,6 +56,16 @@ function row(job) {
   );
 }
 
+/** A filter that has no field: a link takes it away. */
+const timeChip = (params, name, title) =>
+  params[name] &&
+  h(
+    "a",
+    { class: "chip", href: link("completed", { ...params, cursor: "", [name]: "" }) },
+    h("span", {}, `${title}: ${shownTime(params[name])}`),
+    h("span", { "aria-label": "remove" }, " ✕"),
+  );
+
 function filters(params) {
   const put = (name, value) =>
     go(link("completed", { ...params, cursor: "", [name]: value.trim() }));
@@ -75,6 +90,7 @@ function filters(params) {
         Object.entries(OUTCOMES).map(([value, { name }]) => option(value, name)),
       ),
     ),
+    TIMES.map(([name, title]) => timeChip(params, name, title)),
   );
 }
 
@@ -106,7 +122,8 @@ export default {
   },
   render({ params }, found) {
     const { jobs, next, kept, counts, limits } = found;
-    const isFiltered = Boolean(params.queue || params.type || params.outcome);
+    const { cursor: _, ...filter } = params;
+    const isFiltered = Object.keys(filter).length > 0;
     return [
       head(["Completed jobs ", !isFiltered && h("span", { class: "count" }, count(kept))]),
       tabs({ queue: params.queue, type: params.type }, "completed", counts),

@@ -17,6 +17,7 @@ import {
   stateBadge,
   table,
 } from "../ui.js";
+import { chartSection, failuresChart, loadSeries } from "../parts/series.js";
 import { attempts, backtrace } from "../parts/attempts.js";
 import { nameGroup } from "./job_filters.js";
 import { jobLink } from "./jobs.js";
@@ -57,6 +58,7 @@ async function latest(state, query, goesOn, signal) {
 
 async function load({ args: [group], params }, signal) {
   const query = { group, type: params.type };
+  const series = loadSeries(params, { group }, signal);
   const end = performance.now() + COUNT_MS;
   const goesOn = () => performance.now() < end;
   const sums = { states: { dead: 0, retrying: 0 }, queues: new Map(), types: new Map() };
@@ -72,8 +74,17 @@ async function load({ args: [group], params }, signal) {
   // It may have left the group meanwhile.
   const job = newest && (await get(`jobs/${newest.id}`, {}, { signal }).catch(() => null));
   if (job?.error) nameGroup(group, job.error);
-  return { ...sums, isThrough, job: job?.error ? job : null };
+  return { ...sums, isThrough, job: job?.error ? job : null, series: await series };
 }
+
+/** When the error occurred, in jobs that have since run well too. */
+const chartOf = (params, group, series) =>
+  chartSection(
+    params,
+    series.is_recorded
+      ? failuresChart(`error ${group}`, series, { group })
+      : h("p", { class: "empty" }, "The server has not recorded when this error occurred."),
+  );
 
 /** How many jobs have which name, the most frequent first. */
 function names(title, sums, show) {
@@ -105,14 +116,19 @@ export default {
   title: "Error",
   titleOf: (_, data) => (data?.job ? data.job.error.type : "Error"),
   load,
-  render(ctx, { states, queues, types, isThrough, job }) {
+  render(ctx, { states, queues, types, isThrough, job, series }) {
     const [group] = ctx.args;
     const { type } = ctx.params;
     const atLeast = isThrough ? "" : "at least ";
     const total = states.dead + states.retrying;
     const crumbs = h("p", { class: "crumbs" }, h("a", { href: link("errors") }, "Errors"));
     if (total === 0)
-      return [crumbs, h("h1", {}, "Error"), empty("No failed job has this error any more.")];
+      return [
+        crumbs,
+        h("h1", {}, "Error"),
+        empty("No failed job has this error any more."),
+        chartOf(ctx.params, group, series),
+      ];
     const those = { states: ["retrying", "dead"], group, ...(type && { type }) };
     const of = type ? ` of type ${type}` : "";
     const what = `all failed jobs${of} with ${job ? job.error.type : "this error"}`;
@@ -145,6 +161,7 @@ export default {
             h("span", { "aria-label": "remove" }, " ✕"),
           ),
         ),
+      chartOf(ctx.params, group, series),
       h(
         "div",
         { class: "pair" },

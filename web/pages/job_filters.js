@@ -1,6 +1,7 @@
 // The filters of the list of jobs: as fields, and in one line. They are in the address.
 import { get } from "../api.js";
 import { h } from "../dom.js";
+import { absolute } from "../format.js";
 import { complete, parse, write } from "../query.js";
 import { go, link } from "../route.js";
 import { STATES } from "../ui.js";
@@ -20,6 +21,8 @@ const MORE = [
   ["group", "Error group"],
   ["wid", "Worker"],
   ["client", "Connection"],
+  ["failed_since_ms", "Failed from"],
+  ["failed_until_ms", "Failed before"],
 ];
 const ALL = [...FILTERS, ...MORE];
 
@@ -35,8 +38,16 @@ export function nameGroup(group, { type, message }) {
 }
 
 /** What a filter looks for, in words. */
-const valueOf = (name, params) =>
-  name === "group" ? (groupNames.get(params.group) ?? "") : params[name];
+function valueOf(name, params) {
+  if (name === "group") return groupNames.get(params.group) ?? "";
+  return name.endsWith("_ms") ? shownTime(params[name]) : params[name];
+}
+
+/** Milliseconds since 1970, in the chosen time zone. */
+export function shownTime(ms) {
+  const time = new Date(Number(ms));
+  return Number.isNaN(time.getTime()) ? ms : absolute(time.toISOString()).split(" · ")[0];
+}
 
 function seconds(text) {
   const found = /^(\d+)\s*([smhd]?)$/.exec(text.trim());
@@ -46,6 +57,8 @@ function seconds(text) {
 /** Every filter in the address. The server refuses unknown ones. */
 export function filterOf({ state: _, cursor: __, ...filter }) {
   if (filter.older_than_s) filter.older_than_s = seconds(filter.older_than_s);
+  for (const name of ["failed_since_ms", "failed_until_ms"])
+    if (Number(filter[name])) filter[name] = Number(filter[name]);
   return filter;
 }
 

@@ -63,7 +63,7 @@ function tiles({ jobs, per_s: perSecond, totals, today }) {
 
 /** Numbers per second from the differences of the totals, every two seconds. */
 function speedsNow(samples) {
-  const out = { times: [], processed: [], failed: [], enqueued: [] };
+  const out = { times: [], step_s: 2, processed: [], failed: [], enqueued: [] };
   for (let i = 1; i < samples.length; i += 1) {
     const [before, now] = [samples[i - 1], samples[i]];
     const seconds = (now[0] - before[0]) / 1000;

@@ -1,4 +1,4 @@
-import { get, part } from "../api.js";
+import { get, nameOf, part } from "../api.js";
 import { h } from "../dom.js";
 import { age, ago, count, rate, span } from "../format.js";
 import { link } from "../route.js";
@@ -28,8 +28,6 @@ import {
 import { servedBy } from "../parts/served.js";
 
 const LIMIT = 50;
-/** Undoes the double escape of "." and "..": see `part`. */
-const nameOf = (text) => (/^(%2E){1,2}$/.test(text) ? decodeURIComponent(text) : text);
 
 function row(job, place) {
   return h(
@@ -84,18 +82,19 @@ function about(queue) {
 
 function charts({ params }, name, series) {
   const id = `queue ${name}`;
+  const of = { queue: name };
   const pair = (...each) => h("div", { class: "pair" }, each);
   return chartSection(
     params,
     series.is_recorded
       ? [
           pair(
-            speedChart(id, "Jobs per second", speedsOf(series)),
-            readyChart(id, series),
+            speedChart(id, "Jobs per second", speedsOf(series), of),
+            readyChart(id, series, of),
           ),
           pair(
-            lengthChart(id, "Wait of jobs", series, "wait"),
-            lengthChart(id, "Run time", series, "run"),
+            lengthChart(id, "Wait of jobs", series, "wait", of),
+            lengthChart(id, "Run time", series, "run", of),
           ),
         ]
       : h(

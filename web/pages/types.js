@@ -1,5 +1,5 @@
 // How the jobs of each type run, wait and fail.
-import { get } from "../api.js";
+import { get, part } from "../api.js";
 import { add } from "../breakdown.js";
 import { h } from "../dom.js";
 import { ago, count, none, plural, span } from "../format.js";
@@ -39,7 +39,7 @@ const KEYS = {
   last: (row) => row.last_at ?? "",
 };
 
-const NOT_RUN = {
+export const NOT_RUN = {
   processed: 0,
   failed: 0,
   processed_per_s: 0,
@@ -108,12 +108,13 @@ function compare(params) {
 
 const seconds = (n) => figure(n === null ? none() : span(n));
 
-function share({ processed, failed }) {
-  if (processed === 0) return figure(none());
+/** "3 %" of the runs failed. */
+export function share({ processed, failed }) {
+  if (processed === 0) return none();
   const percent = (100 * failed) / processed;
   const words = failed > 0 && percent < 1 ? "< 1 %" : `${Math.round(percent)} %`;
   const title = `${count(failed)} of ${plural(processed, "run")}`;
-  return figure(h("span", { class: failed > 0 ? "bad" : "zero", title }, words));
+  return h("span", { class: failed > 0 ? "bad" : "zero", title }, words);
 }
 
 function row(each, atLeast) {
@@ -128,13 +129,13 @@ function row(each, atLeast) {
       { class: "wide" },
       h(
         "a",
-        { href: link("jobs", { state: "any", type }), class: "name", title: type },
+        { href: link(`types/${part(type)}`), class: "name", title: type },
         type,
       ),
     ),
     speed(each.processed_per_s),
     speed(each.failed_per_s, "bad"),
-    share(each),
+    figure(share(each)),
     seconds(each.run_p50_s),
     seconds(each.run_p95_s),
     jobs(each.waiting, "any", "waiting job"),

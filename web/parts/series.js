@@ -1,4 +1,4 @@
-// The recent past of the server or of a queue, as charts.
+// The recent past of the server, of a queue, a type or an error, as charts.
 import { get } from "../api.js";
 import { chart } from "../chart.js";
 import { h } from "../dom.js";
@@ -44,8 +44,32 @@ const spanChoice = (params) =>
 export const loadSeries = (params, of, signal) =>
   get("series", { span: spanOf(params), ...of }, { signal });
 
+const MS = 1000;
+const within = (name, from, to) => ({
+  [`${name}_since_ms`]: Math.round(from * MS),
+  [`${name}_until_ms`]: Math.round(to * MS),
+});
+
+/** Jobs that were done, or that failed, within a time in seconds. `of` are the filters besides. */
+const doneJobs = (of) => (from, to) => [
+  {
+    text: "Completed jobs",
+    short: "jobs",
+    href: link("completed", { ...of, outcome: "done", ...within("ended", from, to) }),
+  },
+];
+const failedJobs = (of) => (from, to) =>
+  ["retrying", "dead"].map((state) => ({
+    text: `Failed jobs, ${state}`,
+    short: state,
+    href: link("jobs", { state, ...of, ...within("failed", from, to) }),
+  }));
+const readyJobs = (of) => () => [
+  { text: "Jobs that are ready now", short: "jobs", href: link("jobs", { state: "ready", ...of }) },
+];
+
 /** A chart with its title; `name` differs for each thing that has charts. */
-function one(name, title, times, lines, format) {
+function one(name, title, times, lines, format, step) {
   const now = lines.map(({ label, values }) => {
     const value = values.at(-1) ?? null;
     return `${label.toLowerCase()} ${value === null ? "none" : format(value)}`;
@@ -59,15 +83,16 @@ function one(name, title, times, lines, format) {
           times,
           series: lines,
           format,
+          step_s: step,
           summary: `${title}, ${plural(times.length, "point")}. At the end: ${now.join(", ")}.`,
         }),
   );
 }
 
 /** The ends of the intervals of a series, in seconds. */
-function timesOf({ ends_at: end, interval_s: step, processed }) {
-  const last = Date.parse(end) / 1000;
-  return processed.map((_, i) => last - (processed.length - 1 - i) * step);
+function timesOf({ ends_at: end, interval_s: step, failed }) {
+  const last = Date.parse(end) / MS;
+  return failed.map((_, i) => last - (failed.length - 1 - i) * step);
 }
 
 /** The charts of a page, and the choice of the time that they show. */
@@ -79,49 +104,76 @@ export const chartSection = (params, ...content) =>
     content,
   );
 
-/** `speeds` are {times, processed, failed, enqueued}: numbers per second. */
-export const speedChart = (name, title, speeds) =>
+/** `speeds` are as `speedsOf` makes them: numbers per second. Types have none enqueued. */
+export const speedChart = (name, title, speeds, of = {}) =>
   one(
     name,
     title,
     speeds.times,
     [
-      { label: "Processed", color: "good", fill: true, values: speeds.processed },
-      { label: "Failed", color: "bad", dash: true, values: speeds.failed },
-      { label: "Enqueued", color: "ready", values: speeds.enqueued },
-    ],
+      {
+        label: "Processed",
+        color: "good",
+        fill: true,
+        values: speeds.processed,
+        counts: speeds.processed.map((n, i) => n - speeds.failed[i]),
+        jobs: doneJobs(of),
+      },
+      { label: "Failed", color: "bad", dash: true, values: speeds.failed, jobs: failedJobs(of) },
+      speeds.enqueued && { label: "Enqueued", color: "ready", values: speeds.enqueued },
+    ].filter(Boolean),
     rate,
+    speeds.step_s,
   );
 
 export function speedsOf(series) {
-  const perSecond = (values) => values.map((each) => each / series.interval_s);
+  const perSecond = (values) => values?.map((each) => each / series.interval_s);
   const { processed, failed, enqueued } = series;
   return {
     times: timesOf(series),
+    step_s: series.interval_s,
     processed: perSecond(processed),
     failed: perSecond(failed),
     enqueued: perSecond(enqueued),
   };
 }
 
-export const readyChart = (name, series) =>
+const whole = (n) => (n < 10 ? String(n) : short(n));
+
+export const readyChart = (name, series, of = {}) =>
   one(
     name,
     "Ready jobs",
     timesOf(series),
-    [{ label: "Ready", color: "ready", fill: true, values: series.ready }],
-    (n) => (n < 10 ? String(n) : short(n)),
+    [{ label: "Ready", color: "ready", fill: true, values: series.ready, jobs: readyJobs(of) }],
+    whole,
+    series.interval_s,
+  );
+
+/** How often a group of failures occurred. */
+export const failuresChart = (name, series, of) =>
+  one(
+    name,
+    `Failures in each ${span(series.interval_s)}`,
+    timesOf(series),
+    [{ label: "Failures", color: "bad", fill: true, values: series.failed, jobs: failedJobs(of) }],
+    whole,
+    series.interval_s,
   );
 
 /** How long jobs waited or ran: `what` is "wait" or "run". */
-export const lengthChart = (name, title, series, what) =>
-  one(
+export function lengthChart(name, title, series, what, of = {}) {
+  const jobs = what === "run" ? doneJobs(of) : null;
+  const [of50, of95] = [series[`${what}_p50_s`], series[`${what}_p95_s`]];
+  return one(
     name,
     title,
     timesOf(series),
     [
-      { label: "95 % within", color: "retrying", dash: true, values: series[`${what}_p95_s`] },
-      { label: "Half within", color: "scheduled", values: series[`${what}_p50_s`] },
+      { label: "95 % within", color: "retrying", dash: true, values: of95, jobs },
+      { label: "Half within", color: "scheduled", values: of50, jobs },
     ],
     (seconds) => (seconds === 0 ? "0 s" : span(seconds)),
+    series.interval_s,
   );
+}

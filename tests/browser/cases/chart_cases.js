@@ -1,6 +1,7 @@
 // Charts of the server and of queues.
 import assert from "node:assert/strict";
-import { beanstalk, faktory, until } from "../helpers.js";
+import { accessibleCases } from "../axe.js";
+import { beanstalk, faktory, gone, row, until } from "../helpers.js";
 
 /** Runs two jobs of a queue, and waits until the server has recorded them. */
 async function record(test) {
@@ -17,6 +18,39 @@ async function record(test) {
   // Meters are read every ten seconds.
   await until(isRecorded, "recorded", 500);
   return client;
+}
+
+/** Runs a job well and one badly, and waits until the server has recorded both. */
+async function recordBoth(test) {
+  const client = await record(test);
+  await client.push("fails-001", "SendMail", "mail", [], { retry: -1 });
+  await client.fail("mail", "Timeout", "after 3 s");
+  const isRecorded = async () => {
+    const { failed } = await test.server.api("series?queue=mail");
+    return failed.reduce((sum, n) => sum + n, 0) === 1;
+  };
+  await until(isRecorded, "recorded", 500);
+}
+
+/** Clicks on the point of the chart that is so far from its end. */
+async function clickPoint(section, fromEnd) {
+  const box = await section.locator("svg").boundingBox();
+  await section.locator("svg").click({ position: { x: box.width * (1 - fromEnd), y: 5 } });
+}
+
+/** Clicks on points from the end of the chart on until one links to such jobs. */
+async function findLink(section, name) {
+  const link = section.locator(".then").getByRole("link", { name });
+  await until(async () => {
+    // A minute has six points.
+    for (let i = 0; i < 6; i += 1) {
+      await clickPoint(section, (i + 0.1) / 6);
+      await section.locator(".then").waitFor();
+      if (await link.isVisible()) return true;
+    }
+    return false;
+  }, `a point with ${name}`);
+  return link;
 }
 
 const chart = (page, title) =>
@@ -43,6 +77,113 @@ export const cases = [
       await chart(page, "Wait of jobs").getByRole("img").waitFor();
       await chart(page, "Run time").getByRole("img").waitFor();
       await chart(page, "Ready jobs").getByRole("img").waitFor();
+    },
+  },
+  ...accessibleCases("charts", "", recordBoth, async (page, { base }, look) => {
+    await page.goto(`${base}queues/mail`);
+    await findLink(chart(page, "Jobs per second"), "Failed jobs, dead");
+    await chart(page, "Jobs per second").getByText("Numbers").click();
+    await look("a point and its numbers");
+    await page.goto(`${base}types/SendMail`);
+    await chart(page, "Run time").getByRole("img").waitFor();
+    await look("a type");
+  }),
+  {
+    title: "a click on a point of a chart leads to the jobs that ended or failed then",
+    async run(test) {
+      await recordBoth(test);
+      const { page } = test;
+      await test.open("queues/mail");
+      const speeds = chart(page, "Jobs per second");
+      await (await findLink(speeds, "Failed jobs, dead")).click();
+      await row(page, "SendMail").waitFor();
+      assert.match(page.url(), /state=dead&queue=mail&failed_since_ms=\d+&failed_until_ms=\d+$/);
+      const query = await page.getByLabel("Query", { exact: true }).inputValue();
+      assert.match(query, /failed>\d{4}-\d\d-\d\dT[\d:]+Z failed<\d{4}-\d\d-\d\dT[\d:]+Z$/);
+      await page.getByRole("link", { name: "Failed from: 20" }).waitFor();
+      await page.goBack();
+      await (await findLink(speeds, "Completed jobs")).click();
+      await row(page, "SendMail").first().waitFor();
+      assert.match(page.url(), /completed\?queue=mail&outcome=done&ended_since_ms=\d+/);
+      assert.equal(await page.locator("tbody tr").count(), 2);
+      await page.getByRole("link", { name: "Ended from: 20" }).click();
+      await page.getByRole("link", { name: "Ended before: 20" }).click();
+      await gone(page.locator(".chip"));
+    },
+  },
+  {
+    title: "a point of a chart is forgotten on a click, and the table has its links too",
+    async run(test) {
+      await recordBoth(test);
+      const { page } = test;
+      await test.open("queues/mail");
+      const speeds = chart(page, "Jobs per second");
+      await findLink(speeds, "Completed jobs");
+      await page.waitForResponse(/api\/v1\/series/);
+      await speeds.locator("path.pin").waitFor({ state: "attached" });
+      await speeds.getByRole("button", { name: "Forget this point" }).click();
+      await gone(speeds.locator(".then"));
+      await speeds.getByText("Numbers").click();
+      await speeds.locator("td").getByRole("link", { name: "Failed jobs, dead" }).first().click();
+      await row(page, "SendMail").waitFor();
+    },
+  },
+  {
+    title: "a line of a query asks for jobs that failed within a time",
+    async run(test) {
+      const client = await faktory(test, "worker-1");
+      await client.push("fails-001", "Sync", "crm");
+      await client.fail("crm", "Timeout", "after 3 s");
+      const { page } = test;
+      await test.open("jobs?state=retrying");
+      await row(page, "Sync").waitFor();
+      const line = page.getByLabel("Query", { exact: true });
+      const search = async (text) => {
+        await line.fill(text);
+        await line.press("Enter");
+      };
+      await search("failed<2020-01-01T00:00:00Z");
+      await gone(row(page, "Sync"));
+      await search("failed>2020-01-01T00:00:00Z failed<2120-01-01T00:00:00Z");
+      await row(page, "Sync").waitFor();
+      await search("failed>yesterday");
+      await page.getByRole("alert").getByText("“yesterday” is not a time").waitFor();
+    },
+  },
+  {
+    title: "a type has a page with its numbers and charts",
+    async run(test) {
+      await recordBoth(test);
+      const { page } = test;
+      await test.open("types");
+      await page.getByRole("link", { name: "SendMail", exact: true }).click();
+      await page.getByRole("heading", { name: "SendMail" }).waitFor();
+      await page.getByText("33 %").waitFor();
+      await chart(page, "Run time").getByRole("img").waitFor();
+      const speeds = chart(page, "Jobs per second");
+      assert.equal(await speeds.locator("path.line").count(), 2);
+      await (await findLink(speeds, "Failed jobs, dead")).click();
+      await row(page, "SendMail").waitFor();
+      assert.match(page.url(), /state=dead&type=SendMail&failed_since_ms/);
+      await page.goto(`${test.server.base}types/Never`);
+      await page.getByText("Nothing is recorded of this type.").waitFor();
+    },
+  },
+  {
+    title: "an error shows when it occurred, in jobs that are gone too",
+    async run(test) {
+      await recordBoth(test);
+      const { page, server } = test;
+      const { group } = (await server.api("errors")).groups[0];
+      await test.open(`errors/${group}`);
+      const failures = chart(page, "Failures in each 10 s");
+      await findLink(failures, "Failed jobs, dead");
+      await page.getByRole("button", { name: "Delete all" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Delete 1 job" }).click();
+      await page.getByText("No failed job has this error any more.").waitFor();
+      await failures.getByRole("img").waitFor();
+      await page.goto(`${server.base}errors/0123456789abcdef`);
+      await page.getByText("The server has not recorded when this error occurred.").waitFor();
     },
   },
   {
