@@ -488,7 +488,9 @@ class PushOnceAfterEndTest(ServerTest):
         self.assertGreater(time.monotonic() - began, 2.5)
 
     def test_a_flush_and_a_start_without_it_forget(self):
-        server = self.server("--push-once=3600").start()
+        server = self.server("--push-once=3600")
+        server.web_address = ("127.0.0.1", free_port())
+        server.start()
         client = self.run_job(server)
         client.push("job-00001", args=[1])
         self.assertEqual(self.waiting(client), 0)

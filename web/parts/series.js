@@ -99,7 +99,8 @@ function timesOf({ ends_at: end, interval_s: step, failed }) {
 export const chartSection = (params, ...content) =>
   h(
     "section",
-    { class: "charts" },
+    // By its key it is found again where the page before it has changed.
+    { class: "charts", "data-key": "charts" },
     h("div", { class: "head" }, h("h2", {}, "The last"), spanChoice(params)),
     content,
   );
