@@ -243,6 +243,7 @@ std::uint64_t list_page() {
   BulkChanges bulks{world.broker};
   const http::Trend trend;
   const http::Series series;
+  const http::FailureSeries failures;
   const http::StuckWorkers stuck;
   http::Site site{.broker = world.broker,
                   .format = world.format,
@@ -250,6 +251,7 @@ std::uint64_t list_page() {
                   .cron = cron,
                   .trend = trend,
                   .series = series,
+                  .failures = failures,
                   .stuck = stuck};
   const http::Request request{.path = "/api/v1/jobs",
                               .params = {{"state", "ready"}, {"queue", "default"}}};

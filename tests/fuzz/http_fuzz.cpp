@@ -51,6 +51,7 @@ struct SampleWeb {
   CronTable cron{service};
   Trend trend;
   Series series;
+  FailureSeries failures;
   StuckWorkers stuck;
   Site site{
       .broker = broker,
@@ -59,6 +60,7 @@ struct SampleWeb {
       .cron = cron,
       .trend = trend,
       .series = series,
+      .failures = failures,
       .stuck = stuck,
       .facts = {},
       .traffic = [] { return TrafficFacts{}; },

@@ -79,6 +79,23 @@ TEST_CASE("parse: ACK") {
   CHECK(command<Ack>(R"(ACK {"jid":"a","x":"y"})").jid == "a");
 }
 
+TEST_CASE("parse: an ACK in its plain form means what it means with one member more") {
+  for (const std::string text :
+       {"", "abc", " a b ", "a:{},[]'", "\\u0041\\n", "\\\"", "\\\\", "\xc3\xa9", "\x7f", "~"}) {
+    CAPTURE(text);
+    const std::string read = command<Ack>("ACK {\"jid\":\"" + text + "\",\"x\":\"\"}").jid;
+    CHECK(command<Ack>("ACK {\"jid\":\"" + text + "\"}").jid == read);
+    CHECK(command<Ack>("ACK {\"jid\": \"" + text + "\"}").jid == read);
+    CHECK(command<Ack>("ACK { \"jid\" :\"" + text + "\" }").jid == read);
+  }
+  for (const std::string text : {"\x01", "\t", "\"", "\"}", "\\", "\\x"}) {
+    CAPTURE(text);
+    CHECK(refused("ACK {\"jid\":\"" + text + "\"}").reason == Reason::kInvalidAck);
+  }
+  CHECK(refused(R"(ACK {"jid":"})").reason == Reason::kInvalidAck);
+  CHECK(refused(R"(ACK {"jid":"a","jid":1,"x":"})").reason == Reason::kInvalidAck);
+}
+
 TEST_CASE("parse: ACK of other shapes") {
   CHECK(refused("ACK 123").reason == Reason::kInvalidAck);
   CHECK(refused("ACK 123").text == "123");

@@ -36,8 +36,11 @@ void FinishedJobs::write_texts(const Job& job, std::string_view queue, FinishedJ
   }
   entry.queue_bytes = static_cast<std::uint32_t>(queue.size());
   entry.wid_bytes = static_cast<std::uint32_t>(wid.size());
-  entry.texts.resize(queue.size() + wid.size() + rest.size());
-  char* to = entry.texts.data();
+  const std::size_t bytes = queue.size() + wid.size() + rest.size();
+  entry.bytes = static_cast<std::uint32_t>(bytes);
+  const bool is_long = bytes > entry.short_texts.size();
+  entry.long_texts.resize(is_long ? bytes : 0);
+  char* to = is_long ? entry.long_texts.data() : entry.short_texts.data();
   for (const std::string_view text : {queue, wid, rest}) {
     if (!text.empty()) std::memcpy(to, text.data(), text.size());
     to += text.size();

@@ -38,23 +38,26 @@ struct FinishedJob {
   /// By which its worker knew it, where `name` is empty.
   [[nodiscard]] std::string_view jid() const { return has_name ? std::string_view{} : rest(); }
 
-  // All texts in one, since it is written for each job that ends.
-  std::string texts;
+  // All texts in one, since it is written for each job that ends: nearly always they fit in here.
+  std::array<char, 128> short_texts;
+  std::string long_texts;  ///< empty: they are short
+  std::uint32_t bytes = 0;
   std::uint32_t queue_bytes = 0;
   std::uint32_t wid_bytes = 0;
   bool has_name = false;
 
  private:
-  [[nodiscard]] std::string_view text(std::size_t at, std::size_t bytes) const {
-    return std::string_view(texts).substr(at, bytes);
+  [[nodiscard]] std::string_view texts() const {
+    return long_texts.empty() ? std::string_view(short_texts.data(), bytes) : long_texts;
   }
-  [[nodiscard]] std::string_view rest() const {
-    return std::string_view(texts).substr(queue_bytes + wid_bytes);
+  [[nodiscard]] std::string_view text(std::size_t at, std::size_t size) const {
+    return texts().substr(at, size);
   }
+  [[nodiscard]] std::string_view rest() const { return texts().substr(queue_bytes + wid_bytes); }
 };
 
 /// The jobs that ended last, in memory only. It is written for each job that ends, and read by
-/// people. The texts of an entry are used again, so a full ring allocates nothing.
+/// people. Entries are used again, so a full ring allocates nothing.
 class FinishedJobs {
  public:
   struct Limits {

@@ -6,20 +6,16 @@
 namespace millrace {
 
 std::optional<JobSlot> Locks::holder(const LockKey& key) const {
-  if (key == free_) return std::nullopt;
   const Shard& shard = shards_[shard_of(key)];
   const auto found = shard.find(key);
-  if (found != shard.end()) return *found;
-  free_ = key;
-  return std::nullopt;
+  return found == shard.end() ? std::nullopt : std::optional(*found);
 }
 
 std::optional<JobSlot> Locks::take(JobSlot slot) {
-  // A table that begins with one place moves its few entries at every other one.
-  constexpr std::size_t kFirstPlaces = 15;
-  free_ = LockKey{};
+  // A table that grows moves its entries. So 14,000 locks move none, for 80 kB in all.
+  constexpr std::size_t kFirstPlaces = 63;
   Shard& shard = shards_[shard_of(jobs_[slot].features->lock_key)];
-  if (shard.capacity() == 0) shard.reserve(kFirstPlaces - 1);
+  if (shard.capacity() == 0) shard.reserve(kFirstPlaces - kFirstPlaces / 8);
   const auto [place, is_new] = shard.insert(slot);
   if (is_new) {
     ++size_;

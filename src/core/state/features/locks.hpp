@@ -65,9 +65,6 @@ class Locks {
   const Slab<Job>& jobs_;
   std::vector<Shard> shards_;
   std::size_t size_ = 0;
-  /// Was found free, and nobody has taken it since. A push asks twice: whether the lock is free,
-  /// and when it takes it. No lock has the name zero.
-  mutable LockKey free_;
 };
 
 }  // namespace millrace
