@@ -494,6 +494,9 @@ class PushOnceAfterEndTest(ServerTest):
         client = self.run_job(server)
         client.push("job-00001", args=[1])
         self.assertEqual(self.waiting(client), 0)
+        again = {"jid": "job-00001", "jobtype": "Test", "args": [1]}
+        status, pushed = Web(server.web_address).post("/api/v1/jobs", again)
+        self.assertEqual((status, pushed["jid"], pushed["state"]), (201, "job-00001", None))
         metrics = Web(server.web_address).get("/metrics")[2].decode()
         self.assertIn("millrace_pushes_remembered 1\n", metrics)
         client.command("FLUSH")

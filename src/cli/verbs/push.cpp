@@ -73,7 +73,8 @@ Exit show_pushed(Session& session, const Json& pushed) {
     session.print(pushed);
     return Exit::kDone;
   }
-  session.console.print_member(text_at(pushed, "state"),
+  const std::string state = text_at(pushed, "state");
+  session.console.print_member(state.empty() ? "has ended" : state,
                                "job " + text_at(pushed, "id") + ", jid " + text_at(pushed, "jid"));
   return Exit::kDone;
 }

@@ -89,24 +89,33 @@ std::optional<Problem> begin_long_push(const Site& site, Request& request) {
   return added ? std::nullopt : std::optional(Problem{added.error().text});
 }
 
-Response say_pushed(const Site& site, const Result<JobId, PushRefusal>& id) {
+/// `jid` is that of the request, if it is known.
+Response say_pushed(const Site& site, const Result<JobId, PushRefusal>& id, std::string_view jid) {
   if (!id) return refuse_push(id.error());
-  // A worker that waited for it may hold it by now, but cannot have finished it.
-  const Job* job = site.broker.view().find(*id);
-  CHECK(job != nullptr);
-  return {
-      .status = 201,
-      .body = dump(
-          {{"id", *id}, {"jid", site.format.identify(*job).jid}, {"state", name_of(job->state)}}),
-      .is_change = true};
+  Json pushed{{"id", *id}, {"jid", jid}, {"state", nullptr}};
+  // A worker that waited for it may hold it by now. It has ended only if the push is one that was
+  // sent again, and is remembered.
+  if (const Job* const job = site.broker.view().find(*id)) {
+    pushed["jid"] = site.format.identify(*job).jid;
+    pushed["state"] = name_of(job->state);
+  }
+  return {.status = 201, .body = dump(pushed), .is_change = true};
+}
+
+/// Empty: it has none that is a text.
+std::string jid_of(const std::string& body) {
+  const Json job = Json::parse(body, nullptr, false);
+  const auto jid = job.is_object() ? job.find("jid") : job.end();
+  return jid != job.end() && jid->is_string() ? jid->get<std::string>() : std::string();
 }
 
 Response make_long_push(const Call& call) {
   // Shared: functions that can be copied have it.
   const std::shared_ptr<PushInParts> push = call.request.long_push;
   if (const auto made = push->make(call.moment.now); !made) return refuse_push(made.error());
-  return {.go_on = [&site = call.site, push](Time now) { return say_pushed(site, push->put(now)); },
-          .meanwhile = [push] { push->copy(); }};
+  return {
+      .go_on = [&site = call.site, push](Time now) { return say_pushed(site, push->put(now), ""); },
+      .meanwhile = [push] { push->copy(); }};
 }
 
 }  // namespace
@@ -174,7 +183,9 @@ std::optional<Problem> prepare_push(const Site& site, Request& request) {
 
 Response push_job(const Call& call) {
   if (call.request.long_push) return make_long_push(call);
-  return say_pushed(call.site, call.site.push(call.request.body, call.moment.now));
+  const auto id = call.site.push(call.request.body, call.moment.now);
+  const bool has_ended = id && call.site.broker.view().find(*id) == nullptr;
+  return say_pushed(call.site, id, has_ended ? jid_of(call.request.body) : "");
 }
 
 }  // namespace millrace::http
