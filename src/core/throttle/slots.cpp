@@ -16,7 +16,7 @@ void Slots::set_rules(ThrottleRules rules, Time now) {
   await_holders();
   while (refreshed_to_) refresh_some(now);
   while (throttles().is_counting()) count_some(now);
-  while (throttles().has_lines_to_do()) line_up_some();
+  while (throttles().has_lines_to_do()) line_up_some(now);
 }
 
 void Slots::refresh(std::string_view name, Time now) {
@@ -34,7 +34,7 @@ void Slots::refresh(std::string_view name, Time now) {
 void Slots::work(Time now) {
   if (refreshed_to_) refresh_some(now);
   if (throttles().is_counting()) count_some(now);
-  if (throttles().has_lines_to_do()) line_up_some();
+  if (throttles().has_lines_to_do()) line_up_some(now);
   if (grace_end_ <= now) end_grace();
   look_at_due(now);
   forget_full_buckets(now);
@@ -91,11 +91,23 @@ bool Slots::count(const Job& job, Time now) {
   return throttles().count_type(job, now) || counts;
 }
 
-void Slots::line_up_some() {
-  const Jobs& jobs = parts_.ledger.store().jobs();
+void Slots::line_up_some(Time now) {
+  Store& store = parts_.ledger.store();
+  const Jobs& jobs = store.jobs();
   throttles().line_up_some([&jobs](JobSlot slot) -> const Job& { return jobs.at(slot); });
   while (const std::optional<QueueId> id = throttles().take_unfinished()) {
-    parts_.waits.serve_later(*id);
+    Queue& queue = store.queues().at(*id);
+    if (!queue.waiting.empty()) {
+      parts_.waits.serve_later(*id);
+      continue;
+    }
+    // Who asked does not wait. The rest is passed over now, one queue in a turn, so that the next
+    // one who asks gets a job if there is one.
+    const bool has_room = queue.throttle == nullptr || queue.throttle->has_room(now);
+    if (queue.ready.empty() || !has_room) continue;
+    static_cast<void>(throttles().next(
+        queue, [&jobs](JobSlot slot) -> const Job& { return jobs.with_body(slot); }, now));
+    break;
   }
 }
 

@@ -46,7 +46,7 @@ class Slots {
   void refresh_some(Time now);
   void count_some(Time now);
   [[nodiscard]] bool count(const Job& job, Time now);
-  void line_up_some();
+  void line_up_some(Time now);
   void wake(Throttle& type, Time now);
   void await_holders();
   void end_grace();

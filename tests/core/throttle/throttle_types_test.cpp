@@ -352,6 +352,17 @@ TEST_CASE("type throttle: many jobs of a full type are passed over in slices") {
 
 // ---- changes ------------------------------------------------------------------------------------
 
+TEST_CASE("type throttle: who asks again without waiting gets the job after those passed over") {
+  Mail fixture;
+  for (int i = 0; i < 5 * static_cast<int>(kSliceJobs); ++i) fixture.mail();
+  const JobId other = fixture.other();
+  const ClientId client = fixture.client();
+  CHECK(fixture.fetch(client, "w"));
+  CHECK_FALSE(fixture.fetch(client, "w"));
+  fixture.settle();
+  CHECK(fixture.fetch(client, "w") == other);
+}
+
 TEST_CASE("type throttle: where the limit is lowered, running jobs finish") {
   Mail fixture({.concurrency = 3, .timeout_s = 60});
   const ClientId client = fixture.worker("w");

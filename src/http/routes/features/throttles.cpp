@@ -56,7 +56,7 @@ Outcome<ThrottleLimits> read_limits(const Json& members) {
 
 /// Without limits and a queue there is only a bucket that fills up.
 bool is_shown(const Throttle& throttle) {
-  return throttle.is_in_force() || throttle.by_hand;
+  return throttle.by_hand || throttle.queue || throttle.limits.has_any();
 }
 
 const Throttle* find_throttle(const Call& call) {
