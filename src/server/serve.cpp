@@ -19,6 +19,7 @@
 #include "journal/file/file_journal.hpp"
 #include "journal/shared/cache_directory.hpp"
 #include "journal/volatile/volatile_journal.hpp"
+#include "server/backup/backup_directory.hpp"
 #include "server/foreign_jobs.hpp"
 #include "server/lobby.hpp"
 #include "server/net/handover.hpp"
@@ -187,6 +188,7 @@ Outcome<Done> check_directory(const Config& config) {
     return Problem{"cannot use directory " + config.data + ": " + why.message()};
   }
   if (auto fit = refuse_unfinished_or_exported(config.data); !fit) return fit;
+  if (auto own = refuse_backup(config.data); !own) return own;
   return refuse_foreign_jobs(config.data);
 }
 

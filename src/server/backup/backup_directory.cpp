@@ -68,6 +68,15 @@ Outcome<Done> replace_file(const std::string& path, std::string_view text) {
   return journal::PosixFileSystem().sync_directory(parent.empty() ? "." : parent);
 }
 
+Outcome<Done> refuse_backup(const std::string& directory) {
+  std::error_code error;
+  if (!std::filesystem::exists(directory + "/" + kManifestName, error)) return Done{};
+  return Problem{directory +
+                 " is a backup, and a server would change it: make a data directory "
+                 "of it with `millrace restore " +
+                 directory + " --to DATA`"};
+}
+
 Outcome<BackupDirectory> BackupDirectory::open(const std::string& path, const std::string& source,
                                                bool is_longer) {
   if (lies_in(path, source)) return Problem{path + " must not be inside " + source};

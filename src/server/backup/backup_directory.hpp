@@ -56,4 +56,7 @@ class BackupDirectory {
 /// True when `path` is the directory or lies in it, by any name. `path` need not exist.
 [[nodiscard]] bool lies_in(const std::string& path, const std::string& directory);
 
+/// Refuses a directory with a manifest, which no server may use.
+[[nodiscard]] Outcome<Done> refuse_backup(const std::string& directory);
+
 }  // namespace millrace::server

@@ -79,7 +79,7 @@ CLI::App* add_restore_command(CLI::App& app, BackupTexts& texts) {
 Outcome<BackupChoice> backup_of(const BackupTexts& texts) {
   BackupChoice choice = texts.backup;
   if (!choice.to.empty() && !texts.to.empty())
-    return Problem{"DEST and --to are the same: give one"};
+    return Problem{"DEST and --to mean the same: give one of them"};
   if (choice.to.empty()) choice.to = texts.to;
   if (choice.to.empty()) return Problem{"DEST is required: a new directory, or - for stdout"};
   if (texts.keep.empty()) return choice;

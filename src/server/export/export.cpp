@@ -274,9 +274,7 @@ Outcome<Done> refuse_to_go_on(const ExportMark& before, const ExportMark& fresh,
                    "the file " +
                    name};
   }
-  if (before.is_done() || choice.was_restarted || receiver.is_process(before.process)) {
-    return Done{};
-  }
+  if (choice.was_restarted || receiver.is_process(before.process)) return Done{};
   return Problem{before.target +
                  " was restarted since the export began, and may have lost jobs. If it has all " +
                  http::grouped(before.given) +

@@ -87,6 +87,12 @@ Outcome<Binlog> Binlog::read(journal::FileSystem& files, const std::string& dire
 Outcome<Done> Binlog::read_file(journal::FileSystem& files, const std::string& path) {
   const auto bytes = read_whole_file(files, path);
   if (!bytes) return bytes.error();
+  if (bytes->empty()) {
+    // A crash may have come before the first byte of a new file.
+    auto& told = files_.size() > 1 ? torn_ : damages_;
+    told.push_back(path + " is empty");
+    return Done{};
+  }
   auto reader = BinlogReader::open(*bytes);
   if (!reader) return Problem{path + ": " + reader.error().text};
   const auto file = static_cast<std::uint32_t>(files_.size() - 1);

@@ -12,7 +12,8 @@ Outcome<Done> check_import(const ImportChoice& choice) {
   if (sources == 0) return Problem{"--beanstalkd, --faktory or --from is required"};
   if (sources > 1) {
     return Problem{
-        "--beanstalkd, --faktory and --from: one at a time; the second one needs --merge"};
+        "give one of --beanstalkd, --faktory and --from; then run it again for the next one, with "
+        "--merge"};
   }
   if (choice.into.empty()) return Problem{"--into is required"};
   if (choice.keeps_working && choice.faktory.empty()) {

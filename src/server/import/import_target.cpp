@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/state/ledger.hpp"
+#include "http/kit/text.hpp"
 #include "journal/shared/cache_directory.hpp"
 #include "journal/volatile/volatile_journal.hpp"
 #include "server/export/export_mark.hpp"
@@ -115,6 +116,7 @@ Outcome<Done> ImportTarget::prepare(const Content& content) {
   clock_.go_on_from(ledger.latest_time());
   last_death_ = ledger.latest_time();
   wall_ = clock_.look();
+  interrupts_.emplace();
   return goes_on_ && !has_new_instance_ ? go_on(ledger) : begin_anew();
 }
 
@@ -152,14 +154,20 @@ Outcome<Done> ImportTarget::append() {
   if (batch_.empty()) return Done{};
   (void)journal_->append(kOnlyEpoch, std::exchange(batch_, {}));
   progress_.show(jobs_added_);
-  return journal_->pending_bytes() < kPendingBytesMax ? Done{} : sync();
+  return journal_->pending_bytes() < kPendingBytesMax ? look_for_signals() : sync();
+}
+
+Outcome<Done> ImportTarget::look_for_signals() {
+  if (!interrupts_->wait(0ms)) return Done{};
+  return Problem{"interrupted after " + http::count_of(jobs_added_, "job") +
+                 ": run the same command again"};
 }
 
 Outcome<Done> ImportTarget::sync() {
   if (!batch_.empty()) (void)journal_->append(kOnlyEpoch, std::exchange(batch_, {}));
   journal_->sync();
   if (failure_) return *failure_;
-  if (journal_->pending_bytes() == 0) return Done{};
+  if (journal_->pending_bytes() == 0) return look_for_signals();
   return Problem{"not enough disk space in " + options_.directory +
                  "; make room, and run it again"};
 }

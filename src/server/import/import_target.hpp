@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "cli/interrupts.hpp"
 #include "core/model/codec.hpp"
 #include "core/model/record.hpp"
 #include "journal/file/file_journal.hpp"
@@ -24,7 +25,8 @@ namespace millrace::server {
 
 /// The data directory that jobs are imported into: the journal of a server that is stopped, or a
 /// new one. While the import lasts, a mark in the directory keeps servers away. An import that was
-/// cut short is begun again by the next one: what it had written is removed first.
+/// cut short is begun again by the next one: what it had written is removed first. SIGINT and
+/// SIGTERM end it as a full disk does: the next record is refused, and the problem says so.
 class ImportTarget {
  public:
   struct Options {
@@ -43,6 +45,8 @@ class ImportTarget {
 
   /// An import that was cut short has written the job, and it is here. With `Options::instance`.
   [[nodiscard]] bool has_taken(JobId id) const { return taken_.contains(id); }
+  /// How many jobs that import has written, of those that are here.
+  [[nodiscard]] std::uint64_t taken_before() const { return taken_.size(); }
   /// That import was of another process of the same source.
   [[nodiscard]] bool has_new_instance() const { return has_new_instance_; }
 
@@ -92,6 +96,7 @@ class ImportTarget {
   [[nodiscard]] Outcome<Done> go_on(const Ledger& ledger);
   [[nodiscard]] Outcome<Done> begin_anew();
   [[nodiscard]] Outcome<Done> append();
+  [[nodiscard]] Outcome<Done> look_for_signals();
 
   /// A record is encoded at once, and some are appended together.
   static constexpr std::size_t kBatchBytes = std::size_t{1} << 20;
@@ -115,6 +120,7 @@ class ImportTarget {
   std::string batch_;
   std::uint64_t jobs_added_ = 0;
   ProgressLine progress_{"imported", 0};
+  std::optional<cli::Interrupts> interrupts_;  ///< once the directory has a mark
 };
 
 }  // namespace millrace::server

@@ -196,7 +196,7 @@ class StreamTest(BackupTest):
     def test_arguments_that_make_no_sense(self):
         for arguments, text in (
             (["backup", "data"], "DEST is required"),
-            (["backup", "data", "one", "--to", "two"], "DEST and --to are the same"),
+            (["backup", "data", "one", "--to", "two"], "DEST and --to mean the same"),
             (["backup", "data", "one", "--keep", "7d"], "--keep is for a backup that grows"),
             (["backup", "data", "one", "--since", "one", "--keep", "7"], "--keep needs a number"),
             (["restore", "one"], "--to is required"),
@@ -204,6 +204,22 @@ class StreamTest(BackupTest):
         ):
             with self.subTest(arguments):
                 self.assert_refused([PROGRAM, *arguments], text, status=2)
+
+
+class ServedBackupTest(BackupTest):
+    def test_no_server_starts_on_a_backup(self):
+        server = self.server().start()
+        self.open(Beanstalk(server.beanstalk_address)).put(b"x")
+        server.terminate()
+        self.assertEqual(run("backup", self.path("data"), self.path("copy")).returncode, 0)
+        self.assert_refused(self.server(data="copy").arguments(),
+                            "copy is a backup, .* `millrace restore .*copy --to DATA`")
+        self.assertEqual(
+            run("restore", self.path("copy"), "--to", self.path("back")).returncode, 0)
+        client = self.open(Beanstalk(self.server(data="back").start().beanstalk_address))
+        self.assertEqual(client.reserve()[1], b"x")
+        self.assert_refused([PROGRAM, "restore", self.path("data"), "--to", self.path("no")],
+                            "data/manifest is not there: this is no backup")
 
 
 class KilledTest(BackupTest):
@@ -231,7 +247,7 @@ class KilledTest(BackupTest):
             if os.path.exists(f"{backup}/manifest"):
                 break
             self.assert_refused([PROGRAM, "restore", backup, "--to", self.path("new")],
-                                "backup/manifest cannot be read", status=1)
+                                "backup/manifest is not there", status=1)
         self.grow()
         restored = self.done("restore", backup, "--to", self.path("new"))
         self.assertIn("jobs: 0 scheduled, 3000 ready,", restored)

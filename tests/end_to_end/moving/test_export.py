@@ -238,6 +238,20 @@ class ToBeanstalkdTest(ExportTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, "(?m)^all +200 +200$")
 
+    def test_one_that_was_restarted_since_is_not_said_to_have_the_jobs(self):
+        self.filled({"body": b"x"})
+        old, address = self.old_server()
+        self.exported(beanstalk_url(address))
+        path = self.path("data/export")
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text.replace(old.stats()["id"], "0123456789abcdef"))
+        self.assert_not_exported(beanstalk_url(address), "was restarted since .* all 1 that")
+        done = self.run_export(beanstalk_url(address), "--after-restart")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, "^exported to .* before: 1 job\n$")
+
     def test_a_killed_export_goes_on(self):
         count = 5000
         self.filled(*({"body": b"%d" % i} for i in range(count)))

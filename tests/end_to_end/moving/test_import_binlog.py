@@ -311,6 +311,14 @@ class CraftedTest(ImportTest):
         self.assertRegex(report, f"torn: .*binlog.1, offset {4 + len(whole)}: ")
         self.assertEqual(self.rows(report)[("t", "ready")], ["1", "1"])
 
+    def test_an_empty_file_is_told(self):
+        self.write("binlog.1")
+        self.assertIn("damage: ", self.imported(status=4))
+        self.write("binlog.1", self.version(7), record(7, 1, b"t", b"one"))
+        self.write("binlog.2")
+        shutil.rmtree(self.path("data"))
+        self.assertRegex(self.imported(), "torn: .*binlog.2 is empty")
+
     def test_damage_ends_its_file_only_and_the_status_says_so(self):
         self.write("binlog.1", self.version(7), record(7, 1, b"t", b"one"), b"\xff" * 200)
         self.write("binlog.2", self.version(7), record(7, 2, b"t", b"two"))
@@ -344,32 +352,42 @@ class CraftedTest(ImportTest):
         client = self.open(Beanstalk(server.start().beanstalk_address))
         self.assertEqual([body for body, _ in jobs_of(client, 5).values()], [b"here", b"one"])
 
-    def killed_import(self):
-        """An import whose process was killed before its end."""
+    def killed_import(self, sent=signal.SIGKILL, **more):
+        """An import whose process was sent the signal before its end."""
         process = start_kept(
             [PROGRAM, "import", "--beanstalkd", self.binlog, "--into", self.path("data")],
             env=environment(None),
             stdout=subprocess.DEVNULL,
+            **more,
         )
         end = time.monotonic() + START_SECONDS_MAX
         while not os.path.exists(self.path("data/import")):
             self.assertLess(time.monotonic(), end)
             self.assertIsNone(process.poll())
         time.sleep(0.05)
-        process.kill()
-        self.assertEqual(process.wait(), -signal.SIGKILL)
+        process.send_signal(sent)
+        return process
+
+    def test_a_signal_ends_it_with_a_word(self):
+        self.write("binlog.1", self.version(7),
+                   *(record(7, i, b"t", b"%0100d" % i) for i in range(1, 300_001)))
+        process = self.killed_import(signal.SIGINT, stderr=subprocess.PIPE, text=True)
+        _, errors = process.communicate(timeout=START_SECONDS_MAX)
+        self.assertEqual(process.returncode, 1)
+        self.assertRegex(errors, "interrupted after [0-9,]+ jobs: run the same command again\n$")
+        self.assertEqual(self.rows(self.imported())[("t", "ready")], ["300,000"] * 2)
 
     def test_an_import_that_was_killed_begins_again_and_doubles_nothing(self):
         jobs = 150_000
         self.write("binlog.1", self.version(7),
                    *(record(7, i, b"t", b"%0100d" % i) for i in range(1, jobs + 1)))
-        self.killed_import()
+        self.assertEqual(self.killed_import().wait(), -signal.SIGKILL)
         data, refusal = self.path("data"), "import of beanstalkd's .* has not ended: run it again"
         to_log = ["move-to-log", data, "--log=nats://127.0.0.1:1/log"]
         self.assert_refused(self.server().arguments(), refusal)
         self.assert_refused([PROGRAM, "backup", data, self.path("copy")], refusal)
         self.assert_refused([PROGRAM, *to_log], refusal)
-        self.killed_import()
+        self.assertEqual(self.killed_import().wait(), -signal.SIGKILL)
         report = self.imported()
         self.assertEqual(self.rows(report)[("t", "ready")], [f"{jobs:,}"] * 2)
         self.assertIn("ids: as they were", report)

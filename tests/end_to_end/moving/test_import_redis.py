@@ -454,7 +454,7 @@ class RefusedTest(RedisTest):
     def test_wrong_arguments(self):
         for arguments, text in (
             ((), "--beanstalkd, --faktory or --from is required"),
-            (("--faktory", "x", "--beanstalkd", "y"), "one at a time"),
+            (("--faktory", "x", "--beanstalkd", "y"), "give one of"),
             (("--beanstalkd", "y", "--keep-working"), "--keep-working needs --faktory"),
             (("--beanstalkd", "y", "--ignore-other-keys"), "--ignore-other-keys needs --faktory"),
             (("--faktory", "redis://h", "--ca=x"), "--ca needs --faktory rediss://"),

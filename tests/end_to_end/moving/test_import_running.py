@@ -111,7 +111,7 @@ class FromBeanstalkdTest(RunningImportTest):
         client.reserve()
         done = self.run_import(address)
         self.assertEqual(done.returncode, 4, done.stdout)
-        self.assertRegex(done.stderr, "workers hold 1 jobs of beanstalk://.*, which are left there")
+        self.assertRegex(done.stderr, "workers hold 1 job of beanstalk://.*, which stay there")
         client.command(f"release {held} 0 0")
         self.imported(address, "--merge")
         new = self.data_client()
@@ -131,7 +131,8 @@ class FromBeanstalkdTest(RunningImportTest):
             self.assertEqual(process.wait(), -signal.SIGKILL)
         refusal = "import of the server beanstalk://.* has not ended: run it again"
         self.assert_refused(self.server().arguments(), refusal)
-        self.imported(address)
+        report = self.imported(address)
+        self.assertRegex(report, r"goes on: [0-9,]+ jobs moved before, not in this table")
         new = self.data_client()
         bodies = [body for body, _ in jobs_of(new, jobs).values()]
         self.assertEqual(bodies, [b"%0100d" % i for i in range(jobs)])

@@ -447,7 +447,8 @@ TEST_CASE("config: an import names the old directory and the new one") {
   CHECK(read_invocation({"import", "--into=new"}).text ==
         "--beanstalkd, --faktory or --from is required");
   CHECK(read_invocation({"import", "--into=new", "--faktory=x", "--from=y"}).text ==
-        "--beanstalkd, --faktory and --from: one at a time; the second one needs --merge");
+        "give one of --beanstalkd, --faktory and --from; then run it again for the next one, with "
+        "--merge");
   CHECK(read_invocation({"import", "--into=new", "--from=y", "--keep-working"}).text ==
         "--keep-working needs --faktory");
   CHECK(read_invocation({"import", "--beanstalkd=old"}).text == "--into is required");

@@ -11,6 +11,7 @@
 #include "base/number.hpp"
 #include "beanstalk/argument.hpp"
 #include "client/beanstalk.hpp"
+#include "http/kit/text.hpp"
 #include "journal/file/file_system.hpp"
 #include "server/import/binlog_reader.hpp"
 #include "server/import/import_table.hpp"
@@ -251,6 +252,11 @@ Outcome<JournalReport> import_running(const ImportChoice& choice) {
   report.text += shift == 0 ? "ids: as they were\n"
                             : "ids: " + std::to_string(shift) +
                                   " added to each, since smaller ones were used\n";
+  const std::uint64_t taken_before = (*target)->taken_before();
+  if (taken_before > drain.found_again()) {
+    report.text += "goes on: " + http::count_of(taken_before - drain.found_again(), "job") +
+                   " moved before, not in this table\n";
+  }
   if (drain.found_again() > 0) {
     report.text += "goes on: " + std::to_string(drain.found_again()) +
                    " of them were here already, and only deleted there\n";
@@ -264,9 +270,10 @@ Outcome<JournalReport> import_running(const ImportChoice& choice) {
                    " jobs could not be deleted there; they may be run twice\n";
   }
   report.text += "next: start a server with the data directory " + choice.into + "\n";
-  if (after->find("current-jobs-reserved")->second != "0") {
-    report.damage = "workers hold " + after->find("current-jobs-reserved")->second + " jobs of " +
-                    peer->name() + ", which are left there; run it again with --merge later";
+  const auto held = parse_number<std::uint64_t>(after->find("current-jobs-reserved")->second);
+  if (held.value_or(0) > 0) {
+    report.damage = "workers hold " + http::count_of(*held, "job") + " of " + peer->name() +
+                    ", which stay there; run it again with --merge later";
   }
   return report;
 }

@@ -158,13 +158,13 @@ JournalReport report_of(const FaktoryImport& import, const FaktoryKeys& keys,
   JournalReport report{.text = import.table().text(), .damage = import.table().damage()};
   report.text += totals_line(keys) + paused_line(keys);
   if (keys.other_keys > 0) {
-    report.text += "left alone: " + std::to_string(keys.other_keys) + " keys, such as " +
+    report.text += "left alone: " + http::count_of(keys.other_keys, "key") + ", such as " +
                    keys.an_other_key + "\n";
   }
   if (others > 0) {
-    report.text += "warning: " + std::to_string(others) +
-                   " others are connected to that Redis; what they change from now on is not "
-                   "imported\n";
+    report.text += "warning: " + http::count_of(others, "other client") +
+                   (others == 1 ? " is" : " are") +
+                   " connected to that Redis; what they change from now on is not imported\n";
   }
   report.text += "next: start a server with the data directory " + choice.into + "\n";
   if (report.damage && import.unreadable() > 0) {
