@@ -89,6 +89,16 @@ bool is_pattern(std::string_view name) {
   return name.find_first_of("*?[\\") != std::string_view::npos;
 }
 
+bool has_open_bracket(std::string_view name) {
+  while (!name.empty()) {
+    const std::string_view place = first_place(name);
+    const bool is_set = place.front() == '[';
+    if (is_set && (place.size() == 1 || place.back() != ']')) return true;
+    name.remove_prefix(place.size());
+  }
+  return false;
+}
+
 bool may_match_queue(std::string_view name) {
   while (!name.empty()) {
     const std::string_view place = first_place(name);

@@ -11,6 +11,9 @@ namespace millrace::server {
 /// have their meaning in `faktory::Glob`.
 [[nodiscard]] bool is_pattern(std::string_view name);
 
+/// A `[` of the pattern has no `]`.
+[[nodiscard]] bool has_open_bracket(std::string_view name);
+
 /// Whether some queue may have this name, or match this pattern: it has the characters that one of
 /// the protocols allows.
 [[nodiscard]] bool may_match_queue(std::string_view name);

@@ -58,6 +58,10 @@ class ThrottleReader {
     if (name == kTypePrefix) {
       return at(setting.place, "throttles: type: needs a jobtype, as in \"type:Mail\"");
     }
+    if (has_open_bracket(name)) {
+      return at(setting.place,
+                "throttles: no ] follows the [ of \"" + one_line(name, kShownKeyBytesMax) + "\"");
+    }
     if (!is_type_name(name) && !may_match_queue(name)) {
       return at(setting.place, "throttles: no queue can have the name \"" +
                                    one_line(name, kShownKeyBytesMax) + "\"");
@@ -113,7 +117,9 @@ class ThrottleReader {
     const auto known = std::find_if(kMembers.begin(), kMembers.end(),
                                     [&](const Member& each) { return each.name == member; });
     if (known == kMembers.end()) {
-      if (member == "rate") return at(setting.place, shown + ": rate needs count and per");
+      if (member == "rate" || member.starts_with("rate.")) {
+        return at(setting.place, shown + ": rate needs count and per, and nothing else");
+      }
       return at(setting.place, shown + ": unknown member '" + one_line(member, kShownKeyBytesMax) +
                                    "'; there are concurrency, worker, per_key, timeout and rate" +
                                    (setting.path.size() > 3 ? kQuotesHint : ""));

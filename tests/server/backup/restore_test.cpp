@@ -151,7 +151,7 @@ TEST_CASE("restore: a manifest that was changed is refused") {
   }
   SUBCASE("none") {
     std::filesystem::remove(path);
-    CHECK(has_text(restore_refusal(backed.restore()), path + " cannot be read"));
+    CHECK(has_text(restore_refusal(backed.restore()), path + " is not there"));
   }
 }
 

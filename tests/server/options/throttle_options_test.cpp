@@ -98,8 +98,17 @@ TEST_CASE("throttles table: concurrency and worker need a timeout") {
         "a:2: throttles.q: timeout needs concurrency, worker or per_key");
 }
 
+TEST_CASE("throttles table: a bracket that is not closed is a mistake") {
+  for (const std::string name : {"[", "[a", "a[b", "type:[a", "[a]["}) {
+    CAPTURE(name);
+    CHECK(problem_in({"[throttles]\n'" + name + "' = { concurrency = 1, timeout = 1 }\n"}) ==
+          "a:2: throttles: no ] follows the [ of \"" + name + "\"");
+  }
+}
+
 TEST_CASE("throttles table: a rate is complete") {
-  const std::string expected = "a:2: throttles.q: rate needs count and per";
+  const std::string expected = "a:2: throttles.q: rate needs count and per, and nothing else";
+  CHECK(problem_of("{ rate = { count = 4, per = 1, more = 2 } }") == expected);
   CHECK(problem_of("{ rate = { count = 4 } }") == expected);
   CHECK(problem_of("{ rate = { per = 4 } }") == expected);
   CHECK(problem_of("{ rate = {} }") == expected);
@@ -123,7 +132,7 @@ TEST_CASE("throttles table: a name that no queue can have is refused") {
   const auto problem = [](const std::string& name) {
     return problem_in({"[throttles]\n'" + name + "' = { concurrency = 1, timeout = 1 }\n"});
   };
-  for (const char* name : {"bad name", "[", "a[ ]b", "mail\\*", "*\xC3\xA9", "a,b"}) {
+  for (const char* name : {"bad name", "a[ ]b", "mail\\*", "*\xC3\xA9", "a,b"}) {
     CAPTURE(name);
     CHECK(problem(name) ==
           "a:2: throttles: no queue can have the name \"" + std::string(name) + "\"");

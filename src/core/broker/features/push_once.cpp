@@ -72,7 +72,7 @@ std::optional<JobId> PushOnce::find_ended(const NewJob& job, Time now) const {
 }
 
 void PushOnce::note_end(const Job& job, Time now) {
-  if (job.kind != JobKind::kWorkUnit || !admission_.admits_growth()) return;
+  if (!admission_.admits_growth()) return;
   const Store& store = ledger_.store();
   store.jobs().load_body(job);
   const LockSecret secret = store.lock_secret().get().value_or(drawn_);

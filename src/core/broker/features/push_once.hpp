@@ -63,7 +63,7 @@ class PushOnce {
 
   /// Pushes are remembered beyond the ends of their jobs.
   [[nodiscard]] bool remembers() const { return rules_.is_on && rules_.after_end > Duration{}; }
-  /// The job ends, and its push is remembered; not while records must not grow. Throws
+  /// The pushed job ends, and its push is remembered; not while records must not grow. Throws
   /// std::runtime_error when its body cannot be read back.
   void note_end(const Job& job, Time now);
   /// Forgets at most a slice of the pushes that were remembered for long enough. With other rules

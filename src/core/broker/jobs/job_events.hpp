@@ -59,12 +59,16 @@ class JobEvents {
   /// take it again.
   void free_lock(const Job& job, Time now);
 
+  /// The push of the job will be known after that end.
+  [[nodiscard]] bool remembers(const Job& job, JobEnd end) const {
+    return push_once_.remembers() && job.kind == JobKind::kWorkUnit && end != JobEnd::kFlushed;
+  }
   /// Records that the job is gone. Of a tracked one the body may be read, and of any whose push is
   /// remembered: throws std::runtime_error, and changes nothing, when it cannot be.
   void remove(const Job& job, JobEnd end, Time now) {
     if (job.features) this->end(job, end, now);
+    if (remembers(job, end)) push_once_.note_end(job, now);
     if (end != JobEnd::kFlushed) {
-      if (push_once_.remembers()) push_once_.note_end(job, now);
       finished_.note(job, ledger_.store().queues().at(job.queue), end, now);
     }
     ledger_.commit(JobRemoved{.id = job.id});

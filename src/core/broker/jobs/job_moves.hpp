@@ -10,13 +10,6 @@
 
 namespace millrace {
 
-/// How many plain jobs take as long to remove as this one, for slices of long operations. One with
-/// features also changes locks, tracks and batches.
-[[nodiscard]] inline std::size_t steps_to_remove(const Job& job) {
-  constexpr std::size_t kStepsWithFeatures = 3;
-  return job.features ? kStepsWithFeatures : 1;
-}
-
 /// The moves of jobs from state to state, but for the reservation (`Reservations`) and the failure
 /// (`Retries`). Each commits one record for the job.
 ///
@@ -47,6 +40,12 @@ class JobMoves {
 
   /// The job is gone.
   void remove(const Job& job, JobEnd end, Time now);
+  /// How many plain jobs take as long to remove as this one, for slices of long operations. One
+  /// with features also changes locks, tracks and batches, and that of a push may be remembered.
+  [[nodiscard]] std::size_t steps_to_remove(const Job& job, JobEnd end) const {
+    constexpr std::size_t kStepsOfMore = 3;
+    return job.features || events_.remembers(job, end) ? kStepsOfMore : 1;
+  }
   /// The same, counted in its queue as a client's delete.
   void discard(const Job& job, JobEnd end, Time now);
 

@@ -37,7 +37,7 @@ void FlushTask::remove_jobs(TaskContext& context, std::size_t& steps, Time now) 
     const Job* job = store.jobs().in_slot(next_slot);
     // A slot may hold a younger job by now.
     if (job == nullptr || job->id >= id_end) continue;
-    steps += steps_to_remove(*job) - 1;
+    steps += context.moves.steps_to_remove(*job, JobEnd::kFlushed) - 1;
     // Reserved jobs too: their runs end without effect.
     context.moves.remove(*job, JobEnd::kFlushed, now);
     ++changed;

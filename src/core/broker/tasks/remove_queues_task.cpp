@@ -15,7 +15,7 @@ bool RemoveQueuesTask::empty_queue(TaskContext& context, Queue& queue, std::size
     after = *place;
     if (place->sequence >= id_end) continue;
     const Job& job = context.ledger.store().jobs().at(place->slot);
-    steps += steps_to_remove(job) - 1;
+    steps += context.moves.steps_to_remove(job, JobEnd::kGone) - 1;
     context.moves.discard(job, JobEnd::kGone, now);
     ++changed;
   }

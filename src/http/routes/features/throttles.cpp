@@ -126,6 +126,8 @@ Response set_throttle(const Call& call) {
   // Limits of a queue that cannot be would limit nothing, and nobody would notice.
   const bool is_possible = is_type_name(call.name) || call.site.is_queue_name(call.name);
   if (!is_too_long && !is_possible) return refuse_name(call.name);
+  // It could not be named in a list.
+  if (!is_utf8(call.name)) return refuse(400, "a jobtype is UTF-8");
   if (call.name == kTypePrefix || is_pattern_of_types(call.name)) {
     return refuse(400, "after type: comes one jobtype; patterns are for config files");
   }
