@@ -71,7 +71,7 @@ export function spark(values, kind) {
     {
       class: `spark ink-${kind}`,
       viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
-      preserveAspectRatio: "no jobs",
+      preserveAspectRatio: "none",
       "aria-hidden": "true",
     },
     svg("path", { class: "line", d: line(xs, values, top) }),
@@ -215,7 +215,7 @@ function jobsThen(entry) {
     "p",
     { class: "then", role: "status" },
     `${begin} to ${moment(chart, at)}: `,
-    links.size === 0 && "none",
+    links.size === 0 && "no jobs",
     [...links].map(([href, text]) => h("a", { href, "data-key": text }, text)),
     h(
       "button",

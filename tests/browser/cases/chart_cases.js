@@ -226,7 +226,10 @@ export const cases = [
       await record(test);
       const { page } = test;
       await test.open("queues?sort=name");
-      await page.locator("tr", { hasText: "mail" }).locator("svg.spark path").waitFor();
+      const spark = page.locator("tr", { hasText: "mail" }).locator("svg.spark");
+      await spark.locator("path").waitFor();
+      // It fills its cell.
+      assert.equal(await spark.getAttribute("preserveAspectRatio"), "none");
       assert.equal(await page.locator("tr", { hasText: "reports" }).locator("svg").count(), 0);
     },
   },
