@@ -122,9 +122,8 @@ Exit turn_throttles(Session& session) {
   }
   if ((choice.concurrency || choice.worker || choice.per_key) && !choice.timeout_s) {
     return session.refuse_usage(
-        "--concurrency, --worker and --per-key need --timeout: a job that runs for longer no "
-        "longer "
-        "counts");
+        "--concurrency, --worker and --per-key need --timeout: "
+        "a job that runs for longer no longer counts");
   }
   return change_limits(session, action, words[1]);
 }

@@ -113,6 +113,11 @@ std::vector<std::string> member_names(std::string_view json) {
   return names;
 }
 
+Time time_of_ms(std::uint64_t ms, WallClock clock) {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 42;
+  return clock.steady(Time{std::chrono::milliseconds{std::min(ms, kMost)}});
+}
+
 std::string read_text(const Json& object, const char* name) {
   const auto found = object.find(name);
   const bool is_text = found != object.end() && found->is_string();

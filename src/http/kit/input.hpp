@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,6 +35,10 @@ inline constexpr std::size_t kNamedJobsMax = 1000;
 
 /// The parameter `limit`.
 [[nodiscard]] Outcome<std::size_t> read_limit(const Request& request);
+
+/// The time of the core at which the wall clock shows so many milliseconds since 1970. What would
+/// not fit is a time in the far future.
+[[nodiscard]] Time time_of_ms(std::uint64_t ms, WallClock clock);
 
 /// `created-major-minor`.
 [[nodiscard]] std::string show_place(const ScanPlace& place);

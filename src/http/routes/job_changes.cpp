@@ -89,24 +89,20 @@ std::optional<Problem> begin_long_push(const Site& site, Request& request) {
   return added ? std::nullopt : std::optional(Problem{added.error().text});
 }
 
-/// `jid` is that of the request, if it is known.
-Response say_pushed(const Site& site, const Result<JobId, PushRefusal>& id, std::string_view jid) {
+/// `request` is what was pushed; empty: it is in the other form.
+Response say_pushed(const Site& site, const Result<JobId, PushRefusal>& id,
+                    std::string_view request) {
   if (!id) return refuse_push(id.error());
-  Json pushed{{"id", *id}, {"jid", jid}, {"state", nullptr}};
+  Json pushed{{"id", *id}, {"state", nullptr}};
   // A worker that waited for it may hold it by now. It has ended only if the push is one that was
   // sent again, and is remembered.
   if (const Job* const job = site.broker.view().find(*id)) {
     pushed["jid"] = site.format.identify(*job).jid;
     pushed["state"] = name_of(job->state);
+  } else {
+    pushed["jid"] = read_text(Json::parse(request, nullptr, false), "jid");
   }
   return {.status = 201, .body = dump(pushed), .is_change = true};
-}
-
-/// Empty: it has none that is a text.
-std::string jid_of(const std::string& body) {
-  const Json job = Json::parse(body, nullptr, false);
-  const auto jid = job.is_object() ? job.find("jid") : job.end();
-  return jid != job.end() && jid->is_string() ? jid->get<std::string>() : std::string();
 }
 
 Response make_long_push(const Call& call) {
@@ -183,9 +179,8 @@ std::optional<Problem> prepare_push(const Site& site, Request& request) {
 
 Response push_job(const Call& call) {
   if (call.request.long_push) return make_long_push(call);
-  const auto id = call.site.push(call.request.body, call.moment.now);
-  const bool has_ended = id && call.site.broker.view().find(*id) == nullptr;
-  return say_pushed(call.site, id, has_ended ? jid_of(call.request.body) : "");
+  const std::string& body = call.request.body;
+  return say_pushed(call.site, call.site.push(body, call.moment.now), body);
 }
 
 }  // namespace millrace::http

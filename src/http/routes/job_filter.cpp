@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "core/model/features/attempt.hpp"
 #include "core/model/features/bid.hpp"
+#include "http/kit/input.hpp"
 #include "http/kit/json.hpp"
 #include "http/kit/text.hpp"
 #include "http/routes/arg_search.hpp"
@@ -196,10 +197,7 @@ class Matcher {
 
  private:
   [[nodiscard]] Time time_of(JobFilter::Number ms, Time usual) const {
-    if (!ms) return usual;
-    // Bounded, since more would not fit into a time.
-    const std::uint64_t bounded = std::min(*ms, std::uint64_t{1} << 42);
-    return view_->wall_clock().steady(Time{std::chrono::milliseconds{bounded}});
+    return ms ? time_of_ms(*ms, view_->wall_clock()) : usual;
   }
 
   /// The time of the first failure is known even where attempts are not kept.

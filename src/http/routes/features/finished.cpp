@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "base/number.hpp"
 #include "base/text.hpp"
 #include "http/kit/input.hpp"
@@ -31,10 +29,8 @@ bool read_time(const Request& request, const char* name, WallClock clock, Time& 
   const std::string_view text = request.param(name);
   if (text.empty()) return true;
   const auto ms = parse_number<std::uint64_t>(text);
-  if (!ms) return false;
-  // Bounded, since more would not fit into a time.
-  to = clock.steady(Time{std::chrono::milliseconds{std::min(*ms, std::uint64_t{1} << 42)}});
-  return true;
+  if (ms) to = time_of_ms(*ms, clock);
+  return ms.has_value();
 }
 
 Outcome<Search> read_search(const Request& request, const FinishedJobs& finished, WallClock clock) {
