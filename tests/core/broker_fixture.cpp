@@ -55,11 +55,11 @@ bool PlainFormat::is_same(const Job& job, std::string_view body) const {
   return job.body_view() == body;
 }
 
-std::optional<PushKey> PlainFormat::push_key(std::string_view body, const PushTarget& target,
-                                             const LockSecret& secret) const {
+std::optional<KeyedHash> PlainFormat::push_key(std::string_view body, const PushTarget& target,
+                                               const LockSecret& secret) const {
   if (jid_in(body).empty()) return std::nullopt;
   const std::string text = std::string(target.queue) + " " + std::string(body);
-  return PushKey{.high = TextHash{}(text) + secret.low, .low = target.batch};
+  return KeyedHash{.high = TextHash{}(text) + secret.low, .low = target.batch};
 }
 
 void PlainFormat::render(const Job& job, std::string_view, WallClock, std::string& out) const {

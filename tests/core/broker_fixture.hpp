@@ -19,8 +19,8 @@ class PlainFormat : public WorkUnitFormat {
   [[nodiscard]] std::uint32_t name_hash(std::string_view body) const override;
   [[nodiscard]] std::uint32_t hash_of_name(std::string_view jid) const override;
   [[nodiscard]] bool is_same(const Job& job, std::string_view body) const override;
-  [[nodiscard]] std::optional<PushKey> push_key(std::string_view body, const PushTarget& target,
-                                                const LockSecret& secret) const override;
+  [[nodiscard]] std::optional<KeyedHash> push_key(std::string_view body, const PushTarget& target,
+                                                  const LockSecret& secret) const override;
   [[nodiscard]] std::string_view name_part(std::string_view body) const override;
   [[nodiscard]] std::string_view type_part(std::string_view body) const override;
   [[nodiscard]] Type read_type(std::string_view part) const override;

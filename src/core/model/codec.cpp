@@ -98,9 +98,8 @@ class Decoder {
   void operator()(fields::PerKey<ThrottleChanged> part) {
     if ((flags_ & fields::kPerKeyBit) != 0) (*this)(part.record.limits.per_key);
   }
-  void operator()(LockKey& key) { take(key); }
+  void operator()(KeyedHash& hash) { take(hash); }
   void operator()(LockSecret& secret) { take(secret); }
-  void operator()(PushKey& key) { take(key); }
   void operator()(Time& time) { time = Time{Duration{signed_number()}}; }
 
   template <typename String>

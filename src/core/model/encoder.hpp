@@ -211,9 +211,8 @@ class Encoder {
   void operator()(fields::PerKey<const ThrottleChanged> part) {
     if (part.record.limits.per_key != 0) (*this)(part.record.limits.per_key);
   }
-  MILLRACE_INLINE void operator()(const LockKey& key) { put(key); }
+  MILLRACE_INLINE void operator()(const KeyedHash& hash) { put(hash); }
   void operator()(const LockSecret& secret) { put(secret); }
-  void operator()(const PushKey& key) { put(key); }
   MILLRACE_INLINE void operator()(const JobFields& job) { put(job); }
   void operator()(const ThrottleLimits& limits) { put(limits); }
   void operator()(const JobBatchFields& batch) { put(batch); }

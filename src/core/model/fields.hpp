@@ -197,8 +197,8 @@ inline void unpack(std::uint32_t bits, JobFeatures& features) {
 }
 
 template <typename Visit>
-void each_field(Of<LockKey> auto& key, Visit& visit) {
-  visit_all<LockKey>(visit, Word{key.high}, Word{key.low});
+void each_field(Of<KeyedHash> auto& hash, Visit& visit) {
+  visit_all<KeyedHash>(visit, Word{hash.high}, Word{hash.low});
 }
 
 template <typename Visit>
@@ -332,11 +332,6 @@ void each_field(Of<DayCounts> auto& day, Visit& visit) {
 template <typename Visit>
 void each_field(Of<ClockRead> auto& record, Visit& visit) {
   visit_all<ClockRead>(visit, record.at);
-}
-
-template <typename Visit>
-void each_field(Of<PushKey> auto& key, Visit& visit) {
-  visit_all<PushKey>(visit, Word{key.high}, Word{key.low});
 }
 
 template <typename Visit>

@@ -11,7 +11,6 @@
 #include "core/model/features/cron_run.hpp"
 #include "core/model/features/job_batch.hpp"
 #include "core/model/features/lock_secret.hpp"
-#include "core/model/features/push_key.hpp"
 #include "core/model/features/track.hpp"
 #include "core/model/job.hpp"
 #include "core/model/types.hpp"
@@ -238,6 +237,10 @@ struct ClockRead {
 
   bool operator==(const ClockRead&) const = default;
 };
+
+/// The name of a push: of all by which one that is sent again is known. With a hash that anybody
+/// can compute, one client could make the server drop the jobs of another.
+using PushKey = KeyedHash;
 
 /// The job of a push has ended, and the push is remembered.
 struct PushEnded {

@@ -7,7 +7,6 @@
 
 #include "base/long_text.hpp"
 #include "core/model/features/lock_secret.hpp"
-#include "core/model/features/push_key.hpp"
 #include "core/model/job.hpp"
 #include "core/model/wall_clock.hpp"
 
@@ -58,9 +57,9 @@ class WorkUnitFormat {
     std::string_view queue;
     JobBatchId batch = 0;
   };
-  [[nodiscard]] virtual std::optional<PushKey> push_key(std::string_view /*body*/,
-                                                        const PushTarget& /*target*/,
-                                                        const LockSecret& /*secret*/) const {
+  [[nodiscard]] virtual std::optional<KeyedHash> push_key(std::string_view /*body*/,
+                                                          const PushTarget& /*target*/,
+                                                          const LockSecret& /*secret*/) const {
     return std::nullopt;
   }
 

@@ -29,9 +29,8 @@ LockKey lock_key(const LockSecret& secret, std::string_view jobtype, std::string
   const char* const end = write_text(queue, write_text(jobtype, text.data()));
   text.resize(static_cast<std::size_t>(end - text.data()));
   append_canonical(args, text);
-  const KeyedHash hash = keyed_hash(secret, text);
+  LockKey key = keyed_hash(secret, text);
   reset(text, kKeptBufferBytesMax);
-  LockKey key{.high = hash.high, .low = hash.low};
   // Zero means that no lock is wanted.
   if (key == LockKey{}) key.low = 1;
   return key;

@@ -306,8 +306,8 @@ bool WorkUnits::is_same(const Job& job, std::string_view body) const {
   return at_and_args(known->rest) == at_and_args(pushed->rest);
 }
 
-std::optional<PushKey> WorkUnits::push_key(std::string_view body, const PushTarget& target,
-                                           const LockSecret& secret) const {
+std::optional<KeyedHash> WorkUnits::push_key(std::string_view body, const PushTarget& target,
+                                             const LockSecret& secret) const {
   if (body.size() > kLongBodyBytes) return std::nullopt;
   const std::optional<StoredForm> form = decode_work_unit(body);
   if (!form) return std::nullopt;
@@ -321,8 +321,7 @@ std::optional<PushKey> WorkUnits::push_key(std::string_view body, const PushTarg
     append_varint(each.size(), text);
     text += each;
   }
-  const KeyedHash hash = keyed_hash(secret, text);
-  return PushKey{.high = hash.high, .low = hash.low};
+  return keyed_hash(secret, text);
 }
 
 void WorkUnits::render(const Job& job, std::string_view queue, WallClock clock,

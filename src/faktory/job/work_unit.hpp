@@ -24,8 +24,8 @@ class WorkUnits final : public WorkUnitFormat {
   [[nodiscard]] std::string_view name_part(std::string_view body) const override;
   [[nodiscard]] Name read_name(std::string_view part) const override;
   [[nodiscard]] bool is_same(const Job& job, std::string_view body) const override;
-  [[nodiscard]] std::optional<PushKey> push_key(std::string_view body, const PushTarget& target,
-                                                const LockSecret& secret) const override;
+  [[nodiscard]] std::optional<KeyedHash> push_key(std::string_view body, const PushTarget& target,
+                                                  const LockSecret& secret) const override;
   [[nodiscard]] Summary summarize(const Job& job) const override;
   void render(const Job& job, std::string_view queue, WallClock clock,
               std::string& out) const override;

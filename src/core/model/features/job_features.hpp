@@ -1,24 +1,19 @@
 #pragma once
 
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "base/box.hpp"
+#include "core/model/features/lock_secret.hpp"
 #include "core/model/types.hpp"
 
 namespace millrace {
 
 /// The name of a lock: a hash of job type, arguments and queue, by the log's `LockSecret`. With a
 /// hash that anybody can compute, one client could hold up the jobs of another.
-struct LockKey {
-  std::uint64_t high = 0;
-  std::uint64_t low = 0;
-
-  auto operator<=>(const LockKey&) const = default;
-};
+using LockKey = KeyedHash;
 
 /// The number of a batch of jobs, drawn at random. 0: none.
 using JobBatchId = std::uint64_t;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 
 namespace millrace {
@@ -11,6 +12,14 @@ struct LockSecret {
   std::uint64_t high = 0;
 
   bool operator==(const LockSecret&) const = default;
+};
+
+/// 128 bits of the hash by that key: a name for a lock, or for a push.
+struct KeyedHash {
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+
+  auto operator<=>(const KeyedHash&) const = default;
 };
 
 }  // namespace millrace

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "base/slab.hpp"
-#include "core/model/features/push_key.hpp"
 #include "core/model/record.hpp"
 #include "core/state/log_order.hpp"
 
