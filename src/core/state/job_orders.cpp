@@ -98,7 +98,7 @@ void JobOrders::enter(const Job& job, JobSlot slot) {
   }
 }
 
-void JobOrders::leave(const Job& job, JobSlot slot) {
+void JobOrders::leave(const Job& job, JobSlot slot, std::optional<JobState> next) {
   Queue& queue = queues_.at(job.queue);
   count_down(counts_[static_cast<std::size_t>(job.state)]);
   if (has_failed_before(job)) take(failed_before_, failure_entry(job, slot));
@@ -110,7 +110,9 @@ void JobOrders::leave(const Job& job, JobSlot slot) {
     case JobState::kReady:
       // With the same key as on entry: nothing may change a job between `enter` and `leave`.
       take(queue.ready, ready_entry(job, slot));
-      if (queue.lines != nullptr) throttles_.leave_line(queue, job, ready_entry(job, slot));
+      if (queue.lines != nullptr) {
+        throttles_.leave_line(queue, job, ready_entry(job, slot), next == JobState::kReady);
+      }
       queues_.update_listed(queue);
       if (job.pri < kUrgentPri) count_down(queue.urgent_count), count_down(urgent_count_);
       return;

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -29,8 +30,9 @@ class JobOrders {
 
   /// To be called after the job came into being or changed.
   void enter(const Job& job, JobSlot slot);
-  /// To be called before the job changes or is removed: its entries are found by its fields.
-  void leave(const Job& job, JobSlot slot);
+  /// To be called before the job changes or is removed: its entries are found by its fields. `next`
+  /// is the state in which it enters at once; nullopt: it is removed.
+  void leave(const Job& job, JobSlot slot, std::optional<JobState> next);
 
   [[nodiscard]] const DueOrder& scheduled() const { return scheduled_; }
   [[nodiscard]] const TimeOrder& retrying() const { return retrying_; }

@@ -88,7 +88,7 @@ void Jobs::apply(JobChanged&& record) {
   const auto slot = index_.find(record.id);
   if (!slot) return;
   Job& job = jobs_[*slot];
-  leave_orders(job, *slot);
+  leave_orders(job, *slot, record.fields.state);
   // The rest of the job's whole record stays as long as it is.
   const std::uint64_t former_bytes = encoded_bytes(static_cast<const JobFields&>(job));
   const std::uint8_t attempts = job.marks & job_marks::kHasAttempts;
@@ -125,7 +125,7 @@ void Jobs::apply(JobRemoved&& record) {
 
 void Jobs::erase(JobSlot slot) {
   const Job& job = jobs_[slot];
-  leave_orders(job, slot);
+  leave_orders(job, slot, std::nullopt);
   if (job.features && job.features->is_tracked) tracked_.leave(job, slot);
   names_.leave(slot);
   leave_log(slot);

@@ -99,8 +99,8 @@ class Jobs {
     take_lock(slot);
     if (job.lends_lock()) ++lent_locks_;
   }
-  void leave_orders(const Job& job, JobSlot slot) {
-    orders_.leave(job, slot);
+  void leave_orders(const Job& job, JobSlot slot, std::optional<JobState> next) {
+    orders_.leave(job, slot, next);
     if (!job.features || !job.has_mark(job_marks::kHoldsLock)) return;
     locks_.free(job.features->lock_key, slot);
     if (job.lends_lock()) --lent_locks_;

@@ -34,13 +34,15 @@ void Lines::enter(const Job& job, const ReadyEntry& entry) {
     begin_turn(key);
     Line& line = open_line(rest_, key);
     line.jobs.insert(entry);
-    return settle(line);
+    settle(line);
+  } else if (!has_keys_) {
+    // It may be the first of those that were not looked at.
+    settle(open_line(rest_, open_key("")));
   }
-  // It may be the first of those that were not looked at.
-  if (!has_keys_) settle(open_line(rest_, open_key("")));
+  collect_kept();
 }
 
-void Lines::leave(const Job& job, const ReadyEntry& entry) {
+void Lines::leave(const Job& job, const ReadyEntry& entry, bool comes_back) {
   if (!is_looked_at(entry)) {
     if (!has_keys_) settle(open_line(rest_, open_key("")));
     return;
@@ -54,7 +56,12 @@ void Lines::leave(const Job& job, const ReadyEntry& entry) {
   }
   CHECK(line->jobs.erase(entry) == 1);
   settle(*line);
-  collect(*line);
+  kept_ = line;
+  if (!comes_back) collect_kept();
+}
+
+void Lines::collect_kept() {
+  if (Line* const line = std::exchange(kept_, nullptr)) collect(*line);
 }
 
 void Lines::complete_some(absl::FunctionRef<const Job&(JobSlot)> job_in) {

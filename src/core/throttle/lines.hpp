@@ -88,7 +88,8 @@ class Lines {
 
   // A job has entered `Queue::ready`, or has left it.
   void enter(const Job& job, const ReadyEntry& entry);
-  void leave(const Job& job, const ReadyEntry& entry);
+  /// A job that comes back at once was only changed: its key keeps its turn.
+  void leave(const Job& job, const ReadyEntry& entry, bool comes_back);
 
   /// Whether each ready job is where it belongs.
   [[nodiscard]] bool is_complete() const { return is_complete_; }
@@ -147,6 +148,7 @@ class Lines {
   void settle(Line& line);
   void settle(LineGroup& group);
   void settle(JobKey& key);
+  void collect_kept();
   void collect(Line& line);
   void collect(JobKey& key);
   void collect(LineGroup& group);
@@ -170,6 +172,8 @@ class Lines {
   absl::btree_set<std::pair<LineRank, LineGroup*>> open_;
   /// The jobs in lines of limited types.
   absl::btree_map<ReadyEntry, Line*> skipped_;
+  /// The line that a job has left that comes back at once; else null.
+  Line* kept_ = nullptr;
 };
 
 }  // namespace millrace

@@ -164,8 +164,8 @@ void Throttles::dismiss_lines(Queue& queue) {
   queue.lines = nullptr;
 }
 
-void Throttles::leave_line(Queue& queue, const Job& job, const ReadyEntry& entry) {
-  queue.lines->leave(job, entry);
+void Throttles::leave_line(Queue& queue, const Job& job, const ReadyEntry& entry, bool comes_back) {
+  queue.lines->leave(job, entry, comes_back);
   if (queue.lines->is_idle()) dismiss_lines(queue);
 }
 

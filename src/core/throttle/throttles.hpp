@@ -122,7 +122,7 @@ class Throttles final : private QueueWatcher {
   void enter_line(Queue& queue, const Job& job, const ReadyEntry& entry) {
     queue.lines->enter(job, entry);
   }
-  void leave_line(Queue& queue, const Job& job, const ReadyEntry& entry);
+  void leave_line(Queue& queue, const Job& job, const ReadyEntry& entry, bool comes_back);
 
   /// The job that the queue hands out next, if it has lines or some type is limited; nullopt: there
   /// is none, or a slice was passed over, and the queue is among `take_unfinished`. To be asked

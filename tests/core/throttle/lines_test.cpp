@@ -204,6 +204,21 @@ TEST_CASE("keys: one whose jobs come one by one waits for its turn") {
   CHECK(fixture.fetch(client, "w") == 3);
 }
 
+TEST_CASE("keys: a job that loses its lock while it waits does not cost its key the turn") {
+  Keys fixture({.timeout_s = 60, .per_key = 100});
+  NewJob unique{.kind = JobKind::kWorkUnit, .queue = "default", .ttr_s = 60};
+  unique.features.emplace().throttle_key = std::string("acme");
+  unique.features->lock_seconds = 1;
+  unique.features->lock_key = KeyedHash{.high = 1, .low = 2};
+  const JobId first = fixture.put("a", unique);
+  fixture.of("bolt");
+  fixture.advance(2s);
+  unique.queue = "other";
+  fixture.put("b", unique);
+  REQUIRE_FALSE(fixture.broker.view().find(first)->holds_lock());
+  CHECK(fixture.fetch(fixture.client(), "w") == first);
+}
+
 TEST_CASE("keys: within a key the priority and the order count") {
   Keys fixture({.timeout_s = 60, .per_key = 100});
   const JobId late = fixture.of("acme");

@@ -250,8 +250,8 @@ void Model::enter(ModelJob& job, JobState state, Time now) {
   const JobState former = std::exchange(job.state, state);
   ModelFeatures& features = job.features;
   if (!features.lock.empty()) follow_lock(job, former, now);
-  // After the jobs that lose their locks by it.
-  if (state == JobState::kReady) note_ready(job);
+  // A change does not cost a key its turn.
+  if (state == JobState::kReady && former != JobState::kReady) note_ready(job);
   const bool is_dead = state == JobState::kDead;
   const bool has_failed =
       is_dead || (former == JobState::kReserved && state == JobState::kRetrying);

@@ -78,10 +78,7 @@ JobId Model::lock_holder(const std::string& lock, Time now) const {
 /// Whoever had it has it no more.
 void Model::take_lock(ModelJob& job) {
   for (auto& [id, other] : facts.jobs) {
-    if (other.features.lock != job.features.lock) continue;
-    // To lose it is a change, after which a key whose only ready job it is comes last.
-    const bool has_lost = std::exchange(other.features.holds_lock, false);
-    if (has_lost && other.state == JobState::kReady && &other != &job) note_ready(other);
+    if (other.features.lock == job.features.lock) other.features.holds_lock = false;
   }
   job.features.holds_lock = true;
 }
