@@ -71,9 +71,10 @@ def search(server, query, path="jobs/count"):
 
 def list_queues(server, query):
     """Slice by slice to the end, as the page does; the milliseconds of each."""
-    took, start = [], 0
+    took, start = [], ""
     while start is not None:
-        page, each = request(server, f"/api/v1/queues?{query}&limit=100&from={start}")
+        target = f"/api/v1/queues?{query}&limit=100&from={urllib.parse.quote(start)}"
+        page, each = request(server, target)
         took.append(each)
         start = page["from"]
     return took

@@ -184,7 +184,7 @@ function orderOf(params) {
 
 const title = (params, column) => sortLink("queues", params, orderOf(params), column, "name");
 
-/** The order of the list. The server sends the key of each row as "value:name". */
+/** The order of the list. The server sends the key of each row as "value@moment:name". */
 function compare({ sort, order }) {
   const sign = order === "desc" ? -1 : 1;
   return (a, b) => {

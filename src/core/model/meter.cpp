@@ -52,15 +52,17 @@ void Rate::add(Time now) {
 
 double Rate::per_second(Time now) const {
   const std::int64_t passed = window_of(now) - window_;
-  // Nothing for a whole window; or the clock was set back, and the windows mean nothing.
-  if (passed > 1 || passed < 0) return 0;
+  // Nothing for a whole window.
+  if (passed > 1) return 0;
   const auto seconds = [](Duration length) {
     return std::chrono::duration<double>(length).count();
   };
-  const double part = seconds(now.time_since_epoch() % kWindow) / seconds(kWindow);
+  // Before the last event: as at the begin of its window.
+  const Duration into_window = passed < 0 ? Duration{} : now.time_since_epoch() % kWindow;
+  const double part = seconds(into_window) / seconds(kWindow);
   // Reading changes nothing, so a window that has begun without an event is allowed for here.
-  const double older = passed == 0 ? previous_ : current_;
-  const double newer = passed == 0 ? current_ : 0;
+  const double older = passed <= 0 ? previous_ : current_;
+  const double newer = passed <= 0 ? current_ : 0;
   return (older * (1 - part) + newer) / seconds(kWindow);
 }
 

@@ -79,6 +79,9 @@ struct ListRequest {
   std::size_t limit = kPageDefault;
   std::uint64_t from = 0;                               ///< in the order of creation
   std::optional<std::pair<double, std::string>> after;  ///< value and name of the last row
+  /// When the first answer of the list was made. Waits and rates are as of then in all of them, so
+  /// that a queue to which nothing happens keeps its place.
+  Time as_of{};
 
   /// The order of the list. Queues with the same value are ordered by name, so that a cursor names
   /// one place.
@@ -90,8 +93,23 @@ struct ListRequest {
   }
 };
 
-Outcome<ListRequest> read_list(const Request& request) {
-  ListRequest list;
+/// "count@nanoseconds", for a steady time that is not later than now.
+std::optional<std::pair<std::string_view, Time>> read_moment(std::string_view text, Time now) {
+  const std::size_t at = text.find('@');
+  if (at == text.npos) return std::nullopt;
+  const auto elapsed = parse_number<std::uint64_t>(text.substr(at + 1));
+  if (!elapsed) return std::nullopt;
+  const auto latest = static_cast<std::uint64_t>(now.time_since_epoch().count());
+  const Time moment{Duration{static_cast<Duration::rep>(std::min(*elapsed, latest))}};
+  return std::pair(text.substr(0, at), moment);
+}
+
+std::string show_moment(Time moment) {
+  return concat("@", std::to_string(moment.time_since_epoch().count()));
+}
+
+Outcome<ListRequest> read_list(const Request& request, Time now) {
+  ListRequest list{.as_of = now};
   const std::string_view sort = request.param("sort");
   const auto* key = std::find_if(kSortKeys.begin(), kSortKeys.end(),
                                  [&](const SortKey& each) { return each.name == sort; });
@@ -109,19 +127,22 @@ Outcome<ListRequest> read_list(const Request& request) {
   const Outcome<std::size_t> limit = read_limit(request);
   if (!limit) return limit.error();
   list.limit = *limit;
-  const std::string_view from = request.param("from");
-  const auto place =
-      from.empty() ? std::optional<std::uint64_t>(0) : parse_number<std::uint64_t>(from);
-  if (!place) return Problem{"from is not a place that a list gave"};
-  list.from = *place;
-  const std::string_view cursor = request.param("cursor");
-  if (cursor.empty()) return list;
-  const std::size_t colon = cursor.find(':');
-  const auto value = parse_number<double>(cursor.substr(0, colon));
-  if (colon == cursor.npos || !value) {
-    return Problem{"cursor is not one that a list gave"};
+  if (const std::string_view from = request.param("from"); !from.empty()) {
+    const auto moment = read_moment(from, now);
+    const auto place =
+        moment ? parse_number<std::uint64_t>(moment->first) : std::optional<std::uint64_t>();
+    if (!place) return Problem{"from is not a place that a list gave"};
+    list.from = *place;
+    list.as_of = moment->second;
   }
-  list.after.emplace(*value, cursor.substr(colon + 1));
+  if (const std::string_view cursor = request.param("cursor"); !cursor.empty()) {
+    const std::size_t colon = cursor.find(':');
+    const auto moment = read_moment(cursor.substr(0, colon), now);
+    const auto value = moment ? parse_number<double>(moment->first) : std::optional<double>();
+    if (colon == cursor.npos || !value) return Problem{"cursor is not one that a list gave"};
+    list.after.emplace(*value, cursor.substr(colon + 1));
+    list.as_of = moment->second;
+  }
   return list;
 }
 
@@ -144,9 +165,9 @@ class FirstRows {
  public:
   explicit FirstRows(const ListRequest& list) : list_(list) {}
 
-  void look_at(const Queue& queue, const View& view, Time now) {
+  void look_at(const Queue& queue, const View& view) {
     if (!list_.match.empty() && !contains_ignoring_case(queue.name, list_.match)) return;
-    const double value = list_.key->value(queue, view, now);
+    const double value = list_.key->value(queue, view, list_.as_of);
     const auto& after = list_.after;
     if (after && !list_.is_before(after->first, after->second, value, queue.name)) return;
     if (heap_.size() == list_.limit) {
@@ -172,11 +193,11 @@ class FirstRows {
 };
 
 /// The row's place in the order of the list: a cursor for what follows it.
-std::string place_of(const Row& row) {
+std::string place_of(const Row& row, Time as_of) {
   char value[40];
   // 17 digits give the same double again when they are read.
   std::snprintf(value, sizeof value, "%.17g", row.value);
-  return concat(value, ":", row.name);
+  return concat(value, show_moment(as_of), ":", row.name);
 }
 
 /// Of all queues, those that are not listed included.
@@ -212,9 +233,8 @@ struct QueueListing {
 bool look_at_some_queues(QueueListing& listing) {
   if (listing.next >= listing.end || listing.looked_at >= kQueuesAtATime) return true;
   const View& view = listing.site.broker.view();
-  listing.next = view.page_queues(listing.next, listing.end, kQueuesATurn, [&](const Queue& queue) {
-    listing.first.look_at(queue, view, listing.now);
-  });
+  listing.next = view.page_queues(listing.next, listing.end, kQueuesATurn,
+                                  [&](const Queue& queue) { listing.first.look_at(queue, view); });
   listing.looked_at += kQueuesATurn;
   return false;
 }
@@ -228,7 +248,7 @@ void show_some_queues(QueueListing& listing) {
     const Queue* queue = view.find_queue(row.name);
     if (queue == nullptr) continue;
     Json shown = show_figures(figures_of(*queue, view, listing.now), view.wall_clock());
-    shown["place"] = place_of(row);
+    shown["place"] = place_of(row, listing.list.as_of);
     if (listing.list.has_recent) shown["recent"] = show_recent(listing.site.series, row.name);
     listing.queues.push_back(std::move(shown));
   }
@@ -237,11 +257,14 @@ void show_some_queues(QueueListing& listing) {
 Response queue_page(QueueListing& listing) {
   const std::vector<Row>& rows = listing.first.rows();
   const bool has_more = listing.first.has_more() && !rows.empty();
+  const Time as_of = listing.list.as_of;
+  const bool is_whole = listing.next >= listing.end;
   Json page{{"queues", std::move(listing.queues)},
             {"total", listing.site.broker.view().queue_count()},
             {"totals", total_figures(listing.site)},
-            {"next", has_more ? Json(place_of(rows.back())) : Json(nullptr)},
-            {"from", listing.next >= listing.end ? Json(nullptr) : Json(listing.next)}};
+            {"next", has_more ? Json(place_of(rows.back(), as_of)) : Json(nullptr)},
+            {"from", is_whole ? Json(nullptr)
+                              : Json(concat(std::to_string(listing.next), show_moment(as_of)))}};
   return {.write_body = [page = std::move(page)] { return dump(page); }};
 }
 
@@ -257,7 +280,7 @@ Response go_on_listing_queues(const std::shared_ptr<QueueListing>& listing) {
 }  // namespace
 
 Response list_queues(const Call& call) {
-  Outcome<ListRequest> list = read_list(call.request);
+  Outcome<ListRequest> list = read_list(call.request, call.moment.now);
   if (!list) return refuse(400, list.error().text);
   // Sorted within this slice only. The client merges slices by their places.
   // Shared: see above.

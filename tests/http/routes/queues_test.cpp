@@ -1,3 +1,7 @@
+#include <set>
+#include <string>
+
+#include "base/text.hpp"
 #include "http/asking.hpp"
 #include "http/routes/queue_view.hpp"
 #include "http/web_fixture.hpp"
@@ -106,11 +110,46 @@ TEST_CASE("queues: one request looks at no more than a slice, and says where to 
   CHECK(slice["total"] == 10'001);  // with `default`
   CHECK(slice["queues"][0]["name"] == "0");
   CHECK(slice["next"] == slice["queues"][0]["place"]);
-  const std::string from = std::to_string(slice["from"].get<std::uint64_t>());
+  const std::string from = slice["from"];
   const Json rest = web.read("/api/v1/queues?limit=1&from=" + from);
   CHECK(rest["queues"].size() == 1);
   CHECK(rest["from"] == nullptr);
   CHECK(web.get("/api/v1/queues?from=there").status == 400);
+}
+
+TEST_CASE("queues: those to which nothing happens keep their places between two pages") {
+  WebFixture web;
+  for (int i = 0; i < 20; ++i) {
+    web.put("x", std::to_string(100 + i));
+    web.now += 7ms;
+  }
+  for (const char* const sort : {"oldest", "worst", "enqueued"}) {
+    for (const char* const order : {"asc", "desc"}) {
+      std::set<std::string> seen;
+      std::string cursor;
+      do {
+        const Json page =
+            web.read(concat("/api/v1/queues?limit=3&sort=", sort, "&order=", order, cursor));
+        for (const Json& each : page["queues"]) CHECK(seen.insert(each["name"]).second);
+        cursor = page["next"].is_null() ? "" : concat("&cursor=", std::string(page["next"]));
+        web.now += 3s;
+      } while (!cursor.empty());
+      CHECK(seen.size() == 21);
+    }
+  }
+}
+
+TEST_CASE("queues: a cursor or a slice that no list gave is refused") {
+  WebFixture web;
+  for (const char* const wrong : {"1:a", "@1:a", "1@:a", "1@-1:a", "x@1:a", "1@1"}) {
+    CHECK(web.get(concat("/api/v1/queues?cursor=", wrong)).status == 400);
+  }
+  for (const char* const wrong : {"1", "@1", "1@", "1@-1", "x@1"}) {
+    CHECK(web.get(concat("/api/v1/queues?from=", wrong)).status == 400);
+  }
+  // As of a time that is still to come: as of now.
+  const std::string latest = std::to_string(UINT64_MAX);
+  CHECK(web.get(concat("/api/v1/queues?sort=oldest&cursor=1@", latest, ":a")).status == 200);
 }
 
 TEST_CASE("queues: a list is made in turns of some queues and some rows") {

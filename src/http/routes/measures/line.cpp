@@ -61,6 +61,13 @@ bool has_restarted(const Reading& before, const Reading& now) {
          now.failed < before.failed;
 }
 
+/// The first interval that has not ended before the last one of the shortest span has begun.
+std::int64_t first_open(const Ends& ends, std::size_t span) {
+  const bool has_ended_now =
+      ends[span] * kSpans[span].interval == ends.front() * kSpans.front().interval;
+  return has_ended_now ? ends[span] - 1 : ends[span];
+}
+
 Point& at(std::vector<Point>& points, std::int64_t interval) {
   return points[static_cast<std::size_t>(interval) % points.size()];
 }
@@ -104,7 +111,7 @@ Line::Line(const Reading& first, const Ends& ends, bool is_old) {
   for (std::size_t i = 0; i < kSpans.size(); ++i) {
     Ring& ring = rings_[i];
     ring.points.resize(kSpans[i].points);
-    ring.begin = ring.end = is_old ? ends[i] : ends[i] - 1;
+    ring.begin = ring.end = is_old ? ends[i] : first_open(ends, i);
     if (is_old) ring.before = first;
   }
   note(first, ends);
@@ -141,7 +148,8 @@ bool Line::note_in(Ring& ring, const Reading& reading, std::int64_t end) {
 void Line::restart(const Ends& ends) {
   for (std::size_t i = 0; i < kSpans.size(); ++i) {
     Ring& ring = rings_[i];
-    if (ends[i] - 1 > ring.end) note_in(ring, {}, ends[i] - 1);
+    const std::int64_t first = first_open(ends, i);
+    if (first > ring.end) note_in(ring, {}, first);
     ring.before = {};
   }
 }

@@ -66,7 +66,8 @@ inline constexpr Duration kTimeUnit = 10us;
 /// The recent past of something that is measured, in each span. It takes 6.3 kB.
 class Line {
  public:
-  /// What the meters show at `ends` came in the last interval; with `is_old`, earlier.
+  /// What the meters show at `ends` came in the interval of the shortest span that ended last; with
+  /// `is_old`, earlier.
   Line(const Reading& first, const Ends& ends, bool is_old);
 
   /// To be called whenever an interval has ended. After a longer time, what came since is spread

@@ -89,8 +89,35 @@ TEST_CASE_FIXTURE(SeriesFixture, "series: longer spans have longer intervals") {
   std::uint64_t sum = 0;
   for (const Json& each : hour["processed"]) sum += each.get<std::uint64_t>();
   CHECK(sum == 2);
-  CHECK(read("/api/v1/series?span=24h&queue=mail")["processed"] == Json({1, 0, 1}));
+  // The first interval ended 400 s after the begin, the second one 600 s later.
+  CHECK(read("/api/v1/series?span=24h&queue=mail")["processed"] == Json({1, 1}));
   CHECK(read("/api/v1/series?span=15m&queue=mail")["processed"].size() == 90);
+}
+
+TEST_CASE_FIXTURE(SeriesFixture, "series: nothing is in an interval that ended before it came") {
+  const auto day = [this](const char* of) {
+    return read(std::string("/api/v1/series?span=24h&") + of)["processed"];
+  };
+  pass(*this, 45);  // an interval of ten minutes ends after 40
+  run(*this, "mail");
+  pass(*this);
+  CHECK(day("queue=mail") == Json::array());
+  CHECK(day("type=Mail") == Json::array());
+  pass(*this, 60);
+  CHECK(day("queue=mail") == Json({1}));
+  CHECK(day("type=Mail") == Json({1}));
+}
+
+TEST_CASE_FIXTURE(SeriesFixture, "series: a queue that comes again begins where it does") {
+  const JobId id = put("body", "brief");
+  pass(*this, 45);
+  CHECK(broker.admin().change(id, Mutation::Action::kDiscard, now).has_value());
+  pass(*this, 60);  // an interval of ten minutes ends without it
+  put("body", "brief");
+  pass(*this);
+  CHECK(read("/api/v1/series?span=24h&queue=brief")["enqueued"] == Json({1, 0}));
+  pass(*this, 60);
+  CHECK(read("/api/v1/series?span=24h&queue=brief")["enqueued"] == Json({1, 0, 1}));
 }
 
 TEST_CASE_FIXTURE(SeriesFixture, "series: after a pause what came is spread over it") {
