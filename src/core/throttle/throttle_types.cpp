@@ -179,10 +179,30 @@ std::optional<ReadyEntry> Throttles::next(Queue& queue, WithBody with_body, Time
     lines = std::make_unique<Lines>(*this, queue, false);
     queue.lines = lines.get();
   }
+  unpark_freed(queue, now);
   const std::uint32_t per_key = queue.throttle == nullptr ? 0 : queue.throttle->limits.per_key;
   const Lines::Next next = queue.lines->next(per_key, type, now);
   if (next.is_cut) unfinished_.push_back(queue.id);
   return next.job;
+}
+
+/// A slot of a type has become free in this turn, and those that were passed over are looked at
+/// when it ends. A queue that is asked before does not hand out what comes after them, unless a
+/// client of another queue has waited for the slot for longer.
+void Throttles::unpark_freed(Queue& queue, Time now) {
+  for (const Place place : freed_) {
+    Throttle* const type = throttles_[place].get();
+    if (type == nullptr || !type->is_type || !type->has_room(now)) continue;
+    std::size_t looks = 0;
+    for (const auto& [ticket, id] : type->parked) {
+      if (id == queue.id) {
+        type->parked.erase(ticket);
+        queue.lines->unpark(*type);
+        break;
+      }
+      if (!queues_.at(id).waiting.empty() || ++looks == kSliceJobs) break;
+    }
+  }
 }
 
 std::optional<QueueId> Throttles::take_unfinished() {

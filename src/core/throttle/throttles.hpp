@@ -207,6 +207,7 @@ class Throttles final : private QueueWatcher {
   void bound_bucket(Throttle& throttle, Time now);
   void set_keys(Throttle& throttle, Queue& queue, bool has_keys);
   void dismiss_lines(Queue& queue);
+  void unpark_freed(Queue& queue, Time now);
   [[nodiscard]] std::vector<Place> types() const;
   [[nodiscard]] const std::string* limited_type(const Job& job);
   [[nodiscard]] Throttle& open_type(const std::string& name);

@@ -213,6 +213,33 @@ TEST_CASE("type throttle: a job that comes when a slot is free comes after those
   CHECK(fixture.got(waiting) == urgent);
 }
 
+TEST_CASE("type throttle: a free slot counts before those that wait were looked at") {
+  Mail fixture;
+  const ClientId a = fixture.worker("a");
+  const JobId held = fixture.mail();
+  CHECK(fixture.fetch(a, "a") == held);
+  const JobId passed_over = fixture.mail();
+  CHECK_FALSE(fixture.fetch(a, "a"));
+  // In one turn.
+  fixture.ack(a, held);
+  const JobId late = fixture.other();
+  CHECK(fixture.fetch(a, "a") == passed_over);
+  CHECK(fixture.fetch(a, "a") == late);
+}
+
+TEST_CASE("type throttle: a free slot is for the queue where a client has waited longer") {
+  WaitingForType fixture;
+  const JobId passed_over = fixture.mail("a");
+  CHECK_FALSE(fixture.fetch(fixture.a, "a", {"a"}));
+  const JobId late = fixture.other("a");
+  fixture.ack(fixture.a, fixture.held);
+  CHECK(fixture.fetch(fixture.a, "a", {"a"}) == late);
+  const auto got = fixture.got(fixture.waiting);
+  REQUIRE(got == fixture.ready);
+  fixture.ack(fixture.waiting, *got);
+  CHECK(fixture.fetch(fixture.a, "a", {"a"}) == passed_over);
+}
+
 TEST_CASE("type throttle: queues that wait for a type take turns") {
   Mail fixture;
   const ClientId holder = fixture.client();
