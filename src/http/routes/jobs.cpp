@@ -226,7 +226,8 @@ struct Finding {
         jid(call.name),
         hash(site.format.hash_of_name(jid)),
         // One further, to know whether there are more.
-        ids(site.broker.view().named(hash, kNamesakesShownMax + 1)) {
+        ids(site.broker.view().named(hash, kNamesakesShownMax + 1)),
+        ended_to(site.broker.finished().end()) {
     has_more = ids.size() > kNamesakesShownMax;
     if (has_more) ids.pop_back();
     // The first one is taken from the end.
@@ -235,6 +236,8 @@ struct Finding {
 
   /// One turn: bodies may have to be read from the disk. True: it was the last one.
   bool work() {
+    // Of jobs that end from now on there are few by then.
+    if (!site.broker.finished().hash_some_names(ended_to)) return false;
     const View& view = site.broker.view();
     for (std::size_t bytes = 0; !ids.empty() && bytes < kNamesakesBytes; ids.pop_back()) {
       const Job* job = view.find(ids.back());
@@ -250,6 +253,7 @@ struct Finding {
   std::string jid;
   std::uint32_t hash;
   std::vector<JobId> ids;  ///< not looked at yet
+  const FinishedJobs::Number ended_to;
   bool has_more = false;
   Json rows = Json::array();
 };

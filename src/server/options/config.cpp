@@ -201,7 +201,9 @@ Outcome<Done> apply_setting(const Setting& setting, const Parser& parser, Config
     if (parser.options[i]->count() > 0) return Done{};
     const bool has_value =
         setting.kind == Setting::Kind::kString || setting.kind == Setting::Kind::kPlain;
-    if (!has_value) return Problem{setting.shown_name() + " needs one value"};
+    if (!has_value) {
+      return Problem{setting.shown_name() + " needs one text or whole number, or true or false"};
+    }
     const Outcome<Done> applied = kOptionRows[i].apply(config, setting.text);
     if (!applied) return Problem{setting.shown_name() + ": " + applied.error().text};
     return Done{};

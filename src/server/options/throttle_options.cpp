@@ -69,6 +69,11 @@ class ThrottleReader {
     auto [found, is_new] = entries_.try_emplace(
         name, Entry{.place = setting.place, .document = &document, .limits = {}});
     Entry& entry = found->second;
+    if (entries_.size() > kThrottleRulesMax) return at(setting.place, "more than 10000 throttles");
+    patterns_ += is_new && is_pattern(name) ? 1 : 0;
+    if (patterns_ > kThrottlePatternsMax) {
+      return at(setting.place, "more than 100 throttles with a pattern");
+    }
     if (entry.document != &document) {
       return at(setting.place, shown + " is also at " + entry.place);
     }
@@ -83,7 +88,6 @@ class ThrottleReader {
 
   Outcome<std::vector<ThrottleRule>> take() {
     std::vector<ThrottleRule> rules;
-    std::size_t patterns = 0;
     for (auto& [name, entry] : entries_) {
       const ThrottleLimits& limits = entry.limits;
       const std::string shown = "throttles." + name;
@@ -97,11 +101,6 @@ class ThrottleReader {
       }
       if ((limits.rate_count == 0) != (limits.rate_s == 0)) {
         return at(entry.place, shown + ": rate needs count and per");
-      }
-      patterns += is_pattern(name) ? 1 : 0;
-      if (rules.size() == kThrottleRulesMax) return at(entry.place, "more than 10000 throttles");
-      if (patterns > kThrottlePatternsMax) {
-        return at(entry.place, "more than 100 throttles with a pattern");
       }
       rules.push_back({.pattern = name, .limits = limits});
     }
@@ -117,8 +116,10 @@ class ThrottleReader {
     const auto known = std::find_if(kMembers.begin(), kMembers.end(),
                                     [&](const Member& each) { return each.name == member; });
     if (known == kMembers.end()) {
-      if (member == "rate" || member.starts_with("rate.")) {
-        return at(setting.place, shown + ": rate needs count and per, and nothing else");
+      if (member == "rate") return at(setting.place, shown + ": rate needs count and per");
+      if (member.starts_with("rate.")) {
+        return at(setting.place, shown + ": rate has count and per, and no '" +
+                                     one_line(member.substr(5), kShownKeyBytesMax) + "'");
       }
       return at(setting.place, shown + ": unknown member '" + one_line(member, kShownKeyBytesMax) +
                                    "'; there are concurrency, worker, per_key, timeout and rate" +
@@ -139,6 +140,7 @@ class ThrottleReader {
   }
 
   std::map<std::string, Entry> entries_;
+  std::size_t patterns_ = 0;
 };
 
 }  // namespace

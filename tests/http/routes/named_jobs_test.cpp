@@ -51,6 +51,22 @@ TEST_CASE("named jobs: of very many the newest hundred are shown") {
   CHECK(found["has_more"] == true);
 }
 
+TEST_CASE("named jobs: after many ends the first search takes some turns") {
+  WebFixture web;
+  JobId last = 0;
+  for (int i = 0; i < 1'200; ++i) {
+    last = push(web, "job-no-" + std::to_string(i), "1");
+    CHECK(web.fetch() == last);
+    web.acknowledge(last);
+  }
+  const Json found = web.read("/api/v1/jids/job-no-1199");
+  CHECK(web.turns == 3);
+  REQUIRE(found["finished"].size() == 1);
+  CHECK(found["finished"][0]["id"] == last);
+  CHECK(web.read("/api/v1/jids/job-no-0")["finished"].size() == 1);
+  CHECK(web.turns == 1);
+}
+
 TEST_CASE("named jobs: a job that is pushed again is answered with its number") {
   WebFixture web;
   const JobId id = push(web, "same-jid", "1");

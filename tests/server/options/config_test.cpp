@@ -319,7 +319,8 @@ TEST_CASE("config: a bad file is refused with its name") {
   const std::string value = scratch.write("value", "sync = \"" + std::string(100'000, 'x') + "\"");
   CHECK(refusal({"--config", value}).size() < value.size() + 600);
   const std::string list = scratch.write("list", "\ndata = [\"x\"]\n");
-  CHECK(refusal({"--config", list}) == list + ":2: data needs one value");
+  CHECK(refusal({"--config", list}) ==
+        list + ":2: data needs one text or whole number, or true or false");
   const std::string broken = scratch.write("broken", "volatile = true\nsync = always\n");
   CHECK(refusal({"--config", broken}).starts_with(broken + ":2: "));
 }

@@ -107,8 +107,9 @@ TEST_CASE("throttles table: a bracket that is not closed is a mistake") {
 }
 
 TEST_CASE("throttles table: a rate is complete") {
-  const std::string expected = "a:2: throttles.q: rate needs count and per, and nothing else";
-  CHECK(problem_of("{ rate = { count = 4, per = 1, more = 2 } }") == expected);
+  const std::string expected = "a:2: throttles.q: rate needs count and per";
+  CHECK(problem_of("{ rate = { count = 4, per = 1, more = 2 } }") ==
+        "a:2: throttles.q: rate has count and per, and no 'more'");
   CHECK(problem_of("{ rate = { count = 4 } }") == "a:2: throttles.q: rate needs count and per");
   CHECK(problem_of("{ rate = { per = 4 } }") == "a:2: throttles.q: rate needs count and per");
   CHECK(problem_of("{ rate = {} }") == expected);

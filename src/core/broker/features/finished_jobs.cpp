@@ -87,17 +87,20 @@ std::uint32_t FinishedJobs::hash_of(const FinishedJob& job) const {
   return job.jid().empty() ? 0 : format_.hash_of_name(job.jid());
 }
 
-void FinishedJobs::hash_names() const {
+bool FinishedJobs::hash_some_names(Number number) const {
   hashed_ = std::max(hashed_, noted_ - size());
-  while (hashed_ < noted_) {
+  number = std::min(number, noted_);
+  for (std::size_t made = 0; hashed_ < number && made < kSliceJobs; ++made) {
     const std::size_t place = place_of(++hashed_);
     chunks_[place / kChunk]->hashes[place % kChunk] = hash_of(at(place));
   }
+  return hashed_ >= number;
 }
 
 void FinishedJobs::each_named(std::uint32_t hash, std::size_t limit, Time now,
                               const std::function<void(const FinishedJob&)>& visit) const {
-  hash_names();
+  while (!hash_some_names(noted_)) {
+  }
   for (Number number = noted_; number > noted_ - size() && limit > 0; --number) {
     const std::size_t place = place_of(number);
     if (chunks_[place / kChunk]->hashes[place % kChunk] != hash) continue;

@@ -90,8 +90,10 @@ class FinishedJobs {
 
   /// Null: it is not remembered.
   [[nodiscard]] const FinishedJob* find(JobId id, Time now) const;
+  /// Makes hashes of some jids, of jobs up to that number, for `each_named`. True: all are made.
+  bool hash_some_names(Number number) const;
   /// Up to `limit` pushed jobs whose jids have that hash (`WorkUnitFormat::hash_of_name`), the
-  /// latest first.
+  /// latest first. Makes the hashes that are not made yet.
   void each_named(std::uint32_t hash, std::size_t limit, Time now,
                   const std::function<void(const FinishedJob&)>& visit) const;
 
@@ -106,7 +108,7 @@ class FinishedJobs {
   struct Chunk {
     // What is searched, without a look at the jobs.
     std::array<JobId, kChunk> ids{};
-    std::array<std::uint32_t, kChunk> hashes{};  ///< of jids; see `hash_names`
+    std::array<std::uint32_t, kChunk> hashes{};  ///< of jids; see `hash_some_names`
     std::array<FinishedJob, kChunk> jobs;
   };
 
@@ -120,15 +122,14 @@ class FinishedJobs {
     return now - job.ended_at <= limits_.age_max;
   }
   void write_texts(const Job& job, std::string_view queue, FinishedJob& entry) const;
-  /// Of all that have ended since the last time, since few ask.
-  void hash_names() const;
   [[nodiscard]] std::uint32_t hash_of(const FinishedJob& job) const;
 
   const WorkUnitFormat& format_;
   const Limits limits_;
   Number noted_ = 0;
   std::vector<std::unique_ptr<Chunk>> chunks_;
-  mutable Number hashed_ = 0;  ///< those up to this one have a hash
+  /// Those up to this one have a hash: few ask, so they are made when somebody does.
+  mutable Number hashed_ = 0;
 };
 
 }  // namespace millrace

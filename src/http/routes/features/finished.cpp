@@ -1,3 +1,5 @@
+#include <memory>
+
 #include "base/number.hpp"
 #include "base/text.hpp"
 #include "http/kit/input.hpp"
@@ -11,8 +13,9 @@
 namespace millrace::http {
 namespace {
 
-/// How many of them one request looks at.
+/// How many of them one request looks at, and one turn of the broker: to read a type takes time.
 constexpr std::size_t kLookedAtMax = 5'000;
+constexpr std::size_t kLookedAtATurn = 250;
 
 struct Search {
   FinishedJobs::Number before = 0;
@@ -59,45 +62,76 @@ Outcome<Search> read_search(const Request& request, const FinishedJobs& finished
   return search;
 }
 
-}  // namespace
-
-Response list_finished(const Call& call) {
-  const FinishedJobs& finished = call.site.broker.finished();
-  const Outcome<Search> search =
-      read_search(call.request, finished, call.site.broker.view().wall_clock());
-  if (!search) return refuse(400, search.error().text);
+/// A list that is being made.
+struct FinishedListing {
+  const Site& site;
+  Search search;  ///< from `before` on, what is not looked at yet
   Json rows = Json::array();
   Json next = nullptr;
   std::size_t looked_at = 0;
-  const auto visit = [&](FinishedJobs::Number number, const FinishedJob& job) {
-    // One further than what is shown: there is a next page.
-    if (rows.size() == search->limit || looked_at == kLookedAtMax) {
-      next = std::to_string(number + 1);
-      return false;
-    }
-    // Earlier ones follow.
-    if (job.ended_at < search->ended_since) return false;
-    ++looked_at;
-    if (job.ended_at >= search->ended_until) return true;
-    if (!search->queue.empty() && !is_wanted(job.queue(), search->queue)) return true;
-    if (!search->outcome.empty() && outcome_of(job.how) != search->outcome) return true;
-    if (!search->type.empty() && !is_wanted(name_of(job, call.site.format).jobtype, search->type)) {
+
+  [[nodiscard]] bool is_wanted_here(const FinishedJob& job) const {
+    if (job.ended_at >= search.ended_until) return false;
+    if (!search.queue.empty() && !is_wanted(job.queue(), search.queue)) return false;
+    if (!search.outcome.empty() && http::outcome_of(job.how) != search.outcome) return false;
+    return search.type.empty() || is_wanted(name_of(job, site.format).jobtype, search.type);
+  }
+
+  /// One turn. True: it was the last one.
+  bool work(Time now) {
+    bool is_over = true;
+    std::size_t left = kLookedAtATurn;
+    const auto visit = [&](FinishedJobs::Number number, const FinishedJob& job) {
+      // One further than what is shown: there is a next page.
+      if (rows.size() == search.limit || looked_at == kLookedAtMax) {
+        next = std::to_string(number + 1);
+        return false;
+      }
+      // Earlier ones follow.
+      if (job.ended_at < search.ended_since) return false;
+      if (left == 0) {
+        is_over = false;
+        return false;
+      }
+      --left;
+      search.before = number;
+      ++looked_at;
+      if (is_wanted_here(job)) rows.push_back(show_finished(job, site));
       return true;
-    }
-    rows.push_back(show_finished(job, call.site));
-    return true;
-  };
-  finished.each_before(search->before, call.moment.now, visit);
+    };
+    site.broker.finished().each_before(search.before, now, visit);
+    return is_over;
+  }
+};
+
+// Shared by the copies of a function: it can only have what can be copied.
+Response go_on_listing_finished(const std::shared_ptr<FinishedListing>& listing, Time now) {
+  if (!listing->work(now)) {
+    return {.go_on = [listing](Time then) { return go_on_listing_finished(listing, then); }};
+  }
+  const FinishedJobs& finished = listing->site.broker.finished();
   const FinishedJobs::Limits& limits = finished.limits();
   return {.body = dump(
-              {{"jobs", std::move(rows)},
-               {"looked_at", looked_at},
-               {"next", std::move(next)},
-               {"kept", finished.shown(call.moment.now)},
+              {{"jobs", std::move(listing->rows)},
+               {"looked_at", listing->looked_at},
+               {"next", std::move(listing->next)},
+               {"kept", finished.shown(now)},
                {"limits",
                 {{"jobs", limits.jobs_max},
                  {"seconds", std::chrono::floor<std::chrono::seconds>(limits.age_max).count()}}},
-               {"counts", show_counts(call.site.broker.view())}})};
+               {"counts", show_counts(listing->site.broker.view())}})};
+}
+
+}  // namespace
+
+Response list_finished(const Call& call) {
+  Outcome<Search> search =
+      read_search(call.request, call.site.broker.finished(), call.site.broker.view().wall_clock());
+  if (!search) return refuse(400, search.error().text);
+  // Shared: see there.
+  auto listing = std::make_shared<FinishedListing>(
+      FinishedListing{.site = call.site, .search = *std::move(search)});
+  return go_on_listing_finished(listing, call.moment.now);
 }
 
 Response show_finished_job(const Call& call) {

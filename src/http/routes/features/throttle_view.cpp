@@ -16,9 +16,9 @@ Json number_or_null(std::uint32_t number) {
 /// How many jobs may begin now; of a queue that is not there yet, those that its limits allow.
 Json show_free(const Throttle& throttle, Time now) {
   std::optional<std::uint64_t> free;
-  if (throttle.is_in_force()) {
+  if (!throttle.by_hand || throttle.is_in_force()) {
     free = throttle.free(now);
-  } else if (throttle.by_hand) {
+  } else {
     Throttle unused;
     unused.limits = *throttle.by_hand;
     unused.full_at = throttle.full_at;

@@ -114,9 +114,18 @@ Response list_throttle_rules(const Call& call) {
 }
 
 Response show_throttle_of(const Call& call) {
-  const Throttle* const throttle = find_throttle(call);
-  if (throttle == nullptr) return say_unlimited();
-  return {.body = dump(show_throttle(*throttle, call.site.broker.view(), call.moment.now))};
+  const View& view = call.site.broker.view();
+  if (const Throttle* const throttle = find_throttle(call)) {
+    return {.body = dump(show_throttle(*throttle, view, call.moment.now))};
+  }
+  const ThrottleRule* const rule = view.throttle_rule_of(call.name);
+  if (rule == nullptr) return say_unlimited();
+  // A rule holds, and nothing of it runs or waits: it has nothing yet.
+  Throttle unused;
+  unused.name = call.name;
+  unused.is_type = is_type_name(call.name);
+  unused.limits = rule->limits;
+  return {.body = dump(show_throttle(unused, view, call.moment.now))};
 }
 
 Response set_throttle(const Call& call) {

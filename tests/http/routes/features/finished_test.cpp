@@ -57,6 +57,18 @@ TEST_CASE("finished: those that ended within a time") {
   CHECK(web.get("/api/v1/finished?ended_until_ms=").status == 400);
 }
 
+TEST_CASE("finished: a turn looks at some of them") {
+  WebFixture web;
+  for (int i = 0; i < 600; ++i) finish(web, i % 300 == 0 ? "Rare" : "Mail");
+  CHECK(web.read("/api/v1/finished?limit=200")["jobs"].size() == 200);
+  CHECK(web.turns == 1);
+  const Json rare = web.read("/api/v1/finished?type=Rare");
+  CHECK(web.turns == 3);
+  CHECK(rare["jobs"].size() == 2);
+  CHECK(rare["looked_at"] == 600);
+  CHECK(rare["next"] == nullptr);
+}
+
 TEST_CASE("finished: filters, and pages") {
   WebFixture web;
   finish(web, "MailAll", "one");

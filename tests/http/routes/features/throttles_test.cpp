@@ -127,6 +127,22 @@ TEST_CASE("throttles: of a queue that is not there yet, all places are free") {
   CHECK(free({{"worker", 7}, {"timeout_s", 9}}) == nullptr);
 }
 
+TEST_CASE("throttles: of a type of which nothing runs, the limits of its pattern are shown") {
+  WebFixture web;
+  ThrottleRules rules{.list = {{.pattern = "type:*", .limits = kTwo}}, .has_types = true};
+  rules.find = [rule = rules.list.front()](std::string_view name) {
+    return is_type_name(name) ? &rule : nullptr;
+  };
+  web.broker.admin().set_throttle_rules(rules, web.now);
+  const Json shown = web.read("/api/v1/throttles/type:Mail");
+  CHECK(shown["type"] == "Mail");
+  CHECK(shown["limits"]["concurrency"] == 2);
+  CHECK(shown["rule"]["pattern"] == "type:*");
+  CHECK(shown["taken"] == 0);
+  CHECK(shown["free"] == 2);
+  CHECK(web.get("/api/v1/throttles/mail").status == 404);
+}
+
 TEST_CASE("throttles: where only a rate limits the queue, all its running jobs are counted") {
   WebFixture web;
   configure(web, {.rate_count = 100, .rate_s = 60});
