@@ -11,7 +11,7 @@ bool FlushTask::work(TaskContext& context, Time now) {
   remove_jobs(context, steps, now);
   if (next_slot < context.ledger.store().jobs().slot_end()) return false;
   if (!jobs_gone_at) jobs_gone_at = now;
-  return remove_tracks(context, steps) && forget_pushes(context, steps) &&
+  return remove_tracks(context, steps, now) && forget_pushes(context, steps, now) &&
          forget_queues(context, steps);
 }
 
@@ -46,11 +46,11 @@ void FlushTask::remove_jobs(TaskContext& context, std::size_t& steps, Time now) 
 
 /// Not before the jobs: a client may have told of a job meanwhile, and no track may be left of a
 /// job that is gone.
-bool FlushTask::remove_tracks(TaskContext& context, std::size_t& steps) {
+bool FlushTask::remove_tracks(TaskContext& context, std::size_t& steps, Time now) {
   const Tracks& tracks = context.ledger.store().tracks();
   for (; next_track < tracks.slot_end() && steps < kSliceJobs; ++next_track, ++steps) {
     const Track* const track = tracks.in_slot(next_track);
-    if (track == nullptr || track->updated_at > *jobs_gone_at) continue;
+    if (track == nullptr || is_younger(track->updated_at, now)) continue;
     context.ledger.commit(TrackRemoved{.jid = track->jid});
   }
   return next_track >= tracks.slot_end();
@@ -58,11 +58,11 @@ bool FlushTask::remove_tracks(TaskContext& context, std::size_t& steps) {
 
 /// Not before the jobs: some may have ended meanwhile, and no push may be known of a job that is
 /// gone.
-bool FlushTask::forget_pushes(TaskContext& context, std::size_t& steps) {
+bool FlushTask::forget_pushes(TaskContext& context, std::size_t& steps, Time now) {
   const EndedPushes& pushes = context.ledger.store().ended_pushes();
   for (; next_push < pushes.slot_end() && steps < kSliceJobs; ++next_push, ++steps) {
     const PushEnded* const push = pushes.in_slot(next_push);
-    if (push == nullptr || push->ended_at > *jobs_gone_at) continue;
+    if (push == nullptr || is_younger(push->ended_at, now)) continue;
     context.ledger.commit(PushForgotten{.key = push->key});
   }
   return next_push >= pushes.slot_end();

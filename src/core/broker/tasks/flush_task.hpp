@@ -28,10 +28,13 @@ struct FlushTask {
   std::uint64_t changed = 0;
 
  private:
+  /// It was written after the last job had gone. A time that is still to come is from before a
+  /// restart at which the clock was set back.
+  [[nodiscard]] bool is_younger(Time at, Time now) const { return at > *jobs_gone_at && at <= now; }
   void remove_batches(TaskContext& context, std::size_t& steps) const;
   void remove_jobs(TaskContext& context, std::size_t& steps, Time now);
-  bool remove_tracks(TaskContext& context, std::size_t& steps);
-  bool forget_pushes(TaskContext& context, std::size_t& steps);
+  bool remove_tracks(TaskContext& context, std::size_t& steps, Time now);
+  bool forget_pushes(TaskContext& context, std::size_t& steps, Time now);
   bool forget_queues(TaskContext& context, std::size_t& steps);
 };
 

@@ -217,6 +217,14 @@ TEST_CASE_FIXTURE(Remembering, "push once: FLUSH forgets all, in slices, but wha
   CHECK(push("jid=1") == id);
 }
 
+TEST_CASE_FIXTURE(Remembering, "push once: FLUSH forgets all, also where the clock was set back") {
+  done("one");
+  now -= 1h;
+  static_cast<void>(broker.admin().flush(client(), now));
+  settle();
+  CHECK(remembered() == 0);
+}
+
 TEST_CASE_FIXTURE(Remembering, "push once: while the log must not grow, ends are not remembered") {
   push("jid=one");
   CHECK(fetch(worker, "w"));

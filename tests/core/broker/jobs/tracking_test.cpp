@@ -306,6 +306,14 @@ TEST_CASE("track: FLUSH drops the tracks, also those of jobs that are gone") {
   CHECK(after.broker.view().track_count() == 0);
 }
 
+TEST_CASE("track: FLUSH drops the tracks, also where the clock was set back") {
+  Tracked t;
+  CHECK(t.set({.jid = "nobody", .percent = 1}));
+  t.fixture.now -= 1h;
+  CHECK(t.fixture.broker.admin().flush(t.worker, t.fixture.now));
+  CHECK(t.track_count() == 0);
+}
+
 TEST_CASE("track: a FLUSH of many tracks goes on in slices") {
   Tracked t;
   for (std::size_t i = 0; i <= kSliceJobs; ++i) {
