@@ -79,6 +79,15 @@ void print_body(Console& console, const Json& job) {
   print_lines(console, "", text_at(body, is_text ? "text" : "base64"));
 }
 
+/// Why no worker gets the job: `throttled: type Mail 2 of 2`.
+void print_hold(Console& console, const Json& held_up) {
+  if (!held_up.is_object()) return;
+  const std::string limit = text_at(held_up, "throttled");
+  const std::string until = text_at(held_up, "until");
+  console.print_member("held up", text_at(held_up, "reason") + (limit.empty() ? "" : ": " + limit) +
+                                      (until.empty() ? "" : " until " + until));
+}
+
 void print_job(Console& console, const Json& job) {
   print_texts(console, job, {{"id", "id"}, {"jid", "jid"}});
   if (is_at(job, "is_pushed")) print_texts(console, job, {{"type", "type"}});
@@ -100,8 +109,7 @@ void print_job(Console& console, const Json& job) {
     console.print_member(
         "unique", is_at(lock, "is_held") ? "until " + text_at(lock, "until") : "its lock is over");
   }
-  const Json& held_up = member(job, "held_up");
-  if (held_up.is_object()) print_texts(console, held_up, {{"held up", "reason"}});
+  print_hold(console, member(job, "held_up"));
   const Json& batch = member(job, "batch");
   if (batch.is_object()) print_texts(console, batch, {{"batch", "bid"}, {"role", "role"}});
   print_tallies(console, member(job, "tallies"));

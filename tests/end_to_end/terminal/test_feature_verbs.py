@@ -80,6 +80,15 @@ class FeatureVerbsTest(CliTest):
         name = self.refusal("throttles", "set", "my mail", "--rate=1/1m")
         self.assertIn('no queue can have the name "my mail"', name)
 
+    def test_a_job_that_waits_says_for_which_limit(self):
+        server = self.start()
+        self.cli("throttles", "set", "type:Mail", "--concurrency=1", "--timeout=1m")
+        jobs = [self.push("Mail") for _ in range(2)]
+        worker = self.open(Faktory(server.faktory_address, wid="w"))
+        self.assertEqual(worker.fetch("default")["jid"], jobs[0]["jid"])
+        shown = self.cli("peek", jobs[1]["jid"])
+        self.assertRegex(shown, r"(?m)^held up +throttled: type Mail 1 of 1$")
+
     def test_what_makes_no_sense_is_refused_before_anything_is_asked(self):
         self.url = "http://127.0.0.1:1"
         for arguments in (
