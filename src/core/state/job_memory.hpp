@@ -26,7 +26,8 @@ class JobMemory {
   /// Taken now.
   [[nodiscard]] std::size_t bytes() const {
     return store_.jobs().memory_bytes() + store_.batches().memory_bytes() +
-           store_.tracks().memory_bytes() + store_.ended_pushes().memory_bytes();
+           store_.tracks().memory_bytes() + store_.ended_pushes().memory_bytes() +
+           store_.throttles().line_counts().memory_bytes();
   }
   /// Of these, the bytes that must stay in memory: bodies that the log keeps do not count.
   [[nodiscard]] std::size_t needed_bytes() const;

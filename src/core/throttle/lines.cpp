@@ -8,7 +8,7 @@
 namespace millrace {
 
 Lines::Lines(Throttles& throttles, const Queue& queue, bool has_keys)
-    : throttles_(throttles), queue_(queue), has_keys_(has_keys) {
+    : throttles_(throttles), counts_(throttles.line_counts()), queue_(queue), has_keys_(has_keys) {
   if (has_keys_) {
     is_complete_ = queue.ready.empty();
   } else {
@@ -33,7 +33,7 @@ void Lines::enter(const Job& job, const ReadyEntry& entry) {
     JobKey& key = open_key(key_of(job));
     begin_turn(key);
     Line& line = open_line(rest_, key);
-    line.jobs.insert(entry);
+    insert(line, entry);
     settle(line);
   } else if (!has_keys_) {
     // It may be the first of those that were not looked at.
@@ -54,7 +54,7 @@ void Lines::leave(const Job& job, const ReadyEntry& entry, bool comes_back) {
   } else {
     line = &open_line(rest_, open_key(key_of(job)));
   }
-  CHECK(line->jobs.erase(entry) == 1);
+  CHECK(erase(*line, entry));
   settle(*line);
   kept_ = line;
   if (!comes_back) collect_kept();
@@ -71,7 +71,7 @@ void Lines::complete_some(absl::FunctionRef<const Job&(JobSlot)> job_in) {
     JobKey& key = open_key(key_of(job_in(place->slot)));
     begin_turn(key);
     Line& line = open_line(rest_, key);
-    line.jobs.insert(*place);
+    insert(line, *place);
     settle(line);
     looked_to_ = *place;
   }
@@ -111,8 +111,8 @@ Lines::Next Lines::next(std::uint32_t per_key, TypeOf type_of, Time now) {
 /// The job waits in the line of its type.
 void Lines::skip(Line& line, const ReadyEntry& entry, Throttle& type) {
   Line& other = open_line(open_group(type), *line.key);
-  if (line.jobs.erase(entry) == 0) looked_to_ = entry;
-  other.jobs.insert(entry);
+  if (!erase(line, entry)) looked_to_ = entry;
+  insert(other, entry);
   skipped_.emplace(entry, &other);
   settle(other);
   settle(line);
@@ -207,9 +207,22 @@ const JobKey* Lines::find(std::string_view key) const {
 
 // ---- keys, groups and lines ---------------------------------------------------------------------
 
+void Lines::insert(Line& line, const ReadyEntry& entry) {
+  line.jobs.insert(entry);
+  ++counts_.jobs;
+}
+
+/// False: it is not there.
+bool Lines::erase(Line& line, const ReadyEntry& entry) {
+  if (line.jobs.erase(entry) == 0) return false;
+  --counts_.jobs;
+  return true;
+}
+
 JobKey& Lines::open_key(std::string_view text) {
   const auto found = keys_.find(text);
   if (found != keys_.end()) return *found->second;
+  ++counts_.keys;
   auto key = std::make_unique<JobKey>();
   key->owner = this;
   key->text = text;
@@ -288,6 +301,7 @@ void Lines::collect(JobKey& key) {
   if (!key.lines.empty() || key.slots > 0) return;
   closed_.erase(&key);
   keys_.erase(keys_.find(key.text));
+  --counts_.keys;
 }
 
 void Lines::collect(LineGroup& group) {
@@ -321,13 +335,15 @@ bool Lines::clear_some() {
     const auto size = static_cast<std::ptrdiff_t>(std::min(left, entries.size()));
     entries.erase(entries.begin(), std::next(entries.begin(), size));
     left -= static_cast<std::size_t>(size);
+    return static_cast<std::size_t>(size);
   };
   clear(skipped_);
   while (left > 0 && !keys_.empty()) {
     JobKey& key = *keys_.begin()->second;
-    for (const auto& [group, line] : key.lines) clear(line->jobs);
+    for (const auto& [group, line] : key.lines) counts_.jobs -= clear(line->jobs);
     if (left == 0) break;
     keys_.erase(keys_.begin());
+    --counts_.keys;
     --left;
   }
   return skipped_.empty() && keys_.empty();

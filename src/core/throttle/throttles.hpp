@@ -139,6 +139,9 @@ class Throttles final : private QueueWatcher {
     return !lining_up_.empty() || !dismissed_.empty() || !unfinished_.empty();
   }
 
+  [[nodiscard]] LineCounts& line_counts() { return line_counts_; }
+  [[nodiscard]] const LineCounts& line_counts() const { return line_counts_; }
+
   // ---- what is to be done -----------------------------------------------------------------------
 
   /// The throttle is to be looked at then, or before.
@@ -256,6 +259,7 @@ class Throttles final : private QueueWatcher {
   };
   TypeThatLeft type_that_left_;
 
+  LineCounts line_counts_;
   absl::flat_hash_map<QueueId, std::unique_ptr<Lines>> lines_;
   std::vector<QueueId> lining_up_;
   std::vector<QueueId> unfinished_;

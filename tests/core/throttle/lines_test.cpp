@@ -234,6 +234,22 @@ TEST_CASE("keys: within a key the priority and the order count") {
   CHECK(fixture.fetch(client, "w") == last);
 }
 
+TEST_CASE("keys: what is in lines is counted, until it is gone") {
+  Keys fixture;
+  const LineCounts& counts = fixture.ledger.store().throttles().line_counts();
+  for (int i = 0; i < 2'000; ++i) fixture.of("key" + std::to_string(i % 1'500));
+  CHECK(counts.jobs == 2'000);
+  CHECK(counts.keys == 1'500);
+  const ClientId client = fixture.client();
+  const JobId id = fixture.fetch(client, "w").value();
+  CHECK(counts.jobs == 1'999);
+  fixture.ack(client, id);
+  fixture.limit(ThrottleLimits{});
+  fixture.settle();
+  CHECK(counts.jobs == 0);
+  CHECK(counts.keys == 0);
+}
+
 TEST_CASE("keys: jobs without a key have no limit") {
   Keys fixture;
   for (int i = 0; i < 4; ++i) fixture.of("");
