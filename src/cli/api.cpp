@@ -47,8 +47,11 @@ std::string reason_of(const httplib::Response& response) {
 }
 
 Exit exit_of(const httplib::Response& response) {
+  constexpr int kMakesNoSense = 400;
   const Json json = Json::parse(response.body, nullptr, false);
-  return text_at(json, "code") == "not_unique" ? Exit::kNotUnique : Exit::kRefused;
+  if (text_at(json, "code") == "not_unique") return Exit::kNotUnique;
+  const bool is_ours = !text_at(json, "error").empty();
+  return is_ours && response.status == kMakesNoSense ? Exit::kUsage : Exit::kRefused;
 }
 
 std::unique_ptr<httplib::ClientImpl> make_client(const ServerUrl& url) {

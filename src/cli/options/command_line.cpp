@@ -8,10 +8,6 @@
 namespace millrace::cli {
 namespace {
 
-constexpr const char* kFooter =
-    "Exit status 0: done. 1: the server refused, or nothing matched. 2: wrong arguments.\n"
-    "3: the server cannot be reached.";
-
 bool has_option(const VerbRow& verb, const VerbOption& option) {
   return (verb.groups & option.groups) != 0;
 }
@@ -28,7 +24,7 @@ CommandLine::CommandLine(CLI::App& app) : given_(verb_rows().size()) {
 
 void CommandLine::add(CLI::App& app, Given& given, const VerbRow& verb) {
   given.command = app.add_subcommand(verb.name, verb.help);
-  given.command->footer(verb.footer == nullptr ? kFooter : verb.footer);
+  given.command->footer(verb.footer);
   for (std::size_t i = 0; i < verb.words.size(); ++i) {
     const VerbWord& word = verb.words[i];
     if (word.name == nullptr) continue;

@@ -10,35 +10,69 @@ using Number = VerbWord::Number;
 constexpr VerbWord kIds{"ID", "Numbers or jids of jobs; none: the jobs that match", Number::kAny};
 constexpr unsigned kChanges = kServer | kState | kFilters | kChange;
 
+constexpr const char* kShown =
+    "Exit status 0: shown, also if there is nothing to show. 1: the server refused.\n"
+    "2: wrong arguments. 3: the server cannot be reached.";
+constexpr const char* kFound =
+    "Exit status 0: shown, also if there is nothing at all. 1: nothing matches the filters, or "
+    "the\n"
+    "server refused. 2: wrong arguments. 3: the server cannot be reached.";
+constexpr const char* kChanged =
+    "Exit status 0: done; or counted, with --dry-run. 1: no job matches, not all jobs were "
+    "changed,\n"
+    "or the server refused. 2: wrong arguments. 3: the server cannot be reached.\n"
+    "130: Ctrl-C cancelled it; what was changed stays changed.";
+constexpr const char* kChangedIfAgreed =
+    "Exit status 0: done; or counted, with --dry-run. 1: only counted, without --yes; or no job\n"
+    "matches, not all jobs were changed, or the server refused. 2: wrong arguments.\n"
+    "3: the server cannot be reached. 130: Ctrl-C cancelled it; what was changed stays changed.";
+constexpr const char* kTurned =
+    "Exit status 0: done. 1: the server refused, for one queue at least. 2: wrong arguments.\n"
+    "3: the server cannot be reached.";
+constexpr const char* kEnded =
+    "Exit status 0: Ctrl-C ended it, or nobody reads its output. 1: the server refused.\n"
+    "2: wrong arguments. 3: the server cannot be reached, or has ended.";
+
 constexpr std::array kVerbRows = {
-    VerbRow{
-        "stats", "Show what the server does, and what needs attention", {}, kServer, show_stats},
-    VerbRow{"queues", "List queues", {}, kServer | kMatch, list_queues},
+    VerbRow{"stats",
+            "Show what the server does, and what needs attention",
+            {},
+            kServer,
+            show_stats,
+            kShown},
+    VerbRow{"queues", "List queues", {}, kServer | kMatch, list_queues, kFound},
     VerbRow{"ls",
             "List jobs of a state",
             {VerbWord{"STATE", "scheduled, ready, reserved, retrying, dead or completed",
                       Number::kOne, ValueHint{.words = kListedStateWords}}},
             kServer | kFilters | kList | kRows | kOutcome,
-            list_jobs},
+            list_jobs,
+            kFound},
     VerbRow{"peek",
             "Show a job; with --json everything that is known about it",
             {VerbWord{"ID", "Its number or jid"}},
             kServer,
-            peek_job},
-    VerbRow{"tail", "Print what happens to jobs, until Ctrl-C", {}, kServer | kTail, tail_jobs},
-    VerbRow{"retry", "Make jobs ready", {kIds}, kChanges, retry_jobs},
-    VerbRow{"kill", "Make jobs dead", {kIds}, kChanges | kDangerous, kill_jobs},
-    VerbRow{"delete", "Delete jobs", {kIds}, kChanges | kDangerous, delete_jobs},
+            peek_job,
+            "Exit status 0: shown. 1: there is no such job, or the server refused. 2: wrong "
+            "arguments.\n"
+            "3: the server cannot be reached."},
+    VerbRow{
+        "tail", "Print what happens to jobs, until Ctrl-C", {}, kServer | kTail, tail_jobs, kEnded},
+    VerbRow{"retry", "Make jobs ready", {kIds}, kChanges, retry_jobs, kChanged},
+    VerbRow{"kill", "Make jobs dead", {kIds}, kChanges | kDangerous, kill_jobs, kChangedIfAgreed},
+    VerbRow{"delete", "Delete jobs", {kIds}, kChanges | kDangerous, delete_jobs, kChangedIfAgreed},
     VerbRow{"pause",
             "Give workers no jobs of a queue",
             {VerbWord{"QUEUE", "Its name", Number::kMany, kQueueHint}},
             kServer | kPause,
-            pause_queues},
+            pause_queues,
+            kTurned},
     VerbRow{"resume",
             "End the pause of a queue",
             {VerbWord{"QUEUE", "Its name", Number::kMany, kQueueHint}},
             kServer,
-            resume_queues},
+            resume_queues,
+            kTurned},
     VerbRow{"push",
             "Push a job",
             {VerbWord{"TYPE", "Its jobtype"},
@@ -52,18 +86,34 @@ constexpr std::array kVerbRows = {
         "Put a job over the beanstalk protocol",
         {VerbWord{"BODY", "Its bytes (default, and with -: those of stdin)", Number::kOptional}},
         kJobPort | kPut,
-        put_job},
-    VerbRow{"fetch",
-            "Take jobs that are ready, print them as JSON, and give them back",
-            {VerbWord{"QUEUE", "Take jobs of these queues (default: default)", Number::kAny,
-                      kQueueHint}},
-            kJobPort | kFetch,
-            fetch_jobs},
-    VerbRow{"top", "Show queues and workers, live; for a terminal", {}, kTop, show_top},
-    VerbRow{"workers", "List Faktory workers", {}, kServer, list_workers},
+        put_job,
+        "Exit status 0: put. 1: the server refused. 2: wrong arguments. 3: the server cannot be\n"
+        "reached, or has not answered: the job may have been put."},
     VerbRow{
-        "errors", "List errors of failed jobs, the most frequent first", {}, kServer, list_errors},
-    VerbRow{"batches", "List batches, newest first", {}, kServer | kRows | kBatches, list_batches},
+        "fetch",
+        "Take jobs that are ready, print them as JSON, and give them back",
+        {VerbWord{"QUEUE", "Take jobs of these queues (default: default)", Number::kAny,
+                  kQueueHint}},
+        kJobPort | kFetch,
+        fetch_jobs,
+        "Exit status 0: fetched one job or more. 1: no job was ready, the server refused, or a "
+        "job\n"
+        "could not be written, or was held for too long. 2: wrong arguments. 3: the server cannot\n"
+        "be reached. 130: Ctrl-C ended it. Jobs that were not deleted are given back."},
+    VerbRow{"top", "Show queues and workers, live; for a terminal", {}, kTop, show_top, kEnded},
+    VerbRow{"workers", "List Faktory workers", {}, kServer, list_workers, kShown},
+    VerbRow{"errors",
+            "List errors of failed jobs, the most frequent first",
+            {},
+            kServer,
+            list_errors,
+            kShown},
+    VerbRow{"batches",
+            "List batches, newest first",
+            {},
+            kServer | kRows | kBatches,
+            list_batches,
+            kShown},
     VerbRow{"cron",
             "List cron entries; or run one now, pause or resume it",
             {VerbWord{"ACTION", "run, pause or resume; without it, entries are listed",
@@ -79,14 +129,17 @@ constexpr std::array kVerbRows = {
                       Number::kOptional, ValueHint{.words = kThrottleActionWords}},
              VerbWord{"NAME", "A queue, or type: and a jobtype", Number::kOptional, kQueueHint}},
             kServer | kThrottles,
-            turn_throttles},
+            turn_throttles,
+            "Exit status 0: done. 1: the server refused. 2: wrong arguments.\n"
+            "3: the server cannot be reached."},
     VerbRow{
         "dev",
         "Serve without keeping anything, to try things out",
         {},
         kDev,
         nullptr,
-        "Exit status 0: Ctrl-C or SIGTERM ended it. 1: the server did not start, or has failed."},
+        "Exit status 0: Ctrl-C or SIGTERM ended it. 1: the server did not start, or has failed.\n"
+        "2: wrong arguments."},
     VerbRow{"doctor",
             "Look for what goes wrong in practice, and say what to do",
             {VerbWord{"TARGET",
@@ -103,7 +156,9 @@ constexpr std::array kVerbRows = {
         {VerbWord{"DIR", "A directory on the disk (default: the present one)", Number::kOptional}},
         kBench,
         nullptr,
-        "Exit status 0: measured. 1: not, as when the directory cannot be written."},
+        "Exit status 0: measured. 1: not, as when the directory cannot be written. 2: wrong "
+        "arguments.\n"
+        "130: Ctrl-C ended it."},
 };
 
 }  // namespace

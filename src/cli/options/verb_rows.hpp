@@ -66,8 +66,8 @@ struct VerbRow {
   const char* help;
   std::array<VerbWord, 2> words;
   unsigned groups;
-  Exit (*run)(Session&);         ///< null: more than a server's client does it, see `cli::run`
-  const char* footer = nullptr;  ///< of its help; null: the exit statuses of a client
+  Exit (*run)(Session&);  ///< null: more than a server's client does it, see `cli::run`
+  const char* footer;     ///< of its help: its exit statuses
 };
 
 [[nodiscard]] std::span<const VerbOption> verb_options();

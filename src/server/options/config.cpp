@@ -15,6 +15,7 @@
 #include "cli/options/verb_rows.hpp"
 #include "server/backup/backup_options.hpp"
 #include "server/export/export_options.hpp"
+#include "server/import/faktory/faktory_source.hpp"
 #include "server/import/import_options.hpp"
 #include "server/options/config_check.hpp"
 #include "server/options/config_file.hpp"
@@ -35,11 +36,16 @@ constexpr const char* kFooter =
     "Every option is also an environment variable (MILLRACE_DATA) and, except --config and\n"
     "--conf-dir, a key of the config file (data = \"/var/lib/millrace\"). Flags win over the\n"
     "environment, and the environment wins over the file. FAKTORY_PASSWORD holds the password, or\n"
-    "the path of its file if it begins with '/'.";
+    "the path of its file if it begins with '/'.\n"
+    "Exit status 0: SIGTERM or Ctrl-C ended it. 1: it did not start, or has failed.\n"
+    "2: wrong arguments.";
 
 constexpr const char* kCheckFooter =
     "Exit status 0: nothing is damaged; a torn tail is no damage. 1: the command failed.\n"
     "2: wrong arguments. 4: the journal is damaged; with --salvage, everything else was copied.";
+
+constexpr const char* kPrintFooter =
+    "Exit status 0: printed. 1: the output could not be written. 2: wrong arguments.";
 
 constexpr const char* kMoveFooter =
     "Exit status 0: moved. 1: not, or not all: the same command goes on. 2: wrong arguments.";
@@ -124,6 +130,8 @@ struct Parser {
     add_move(*move_to_file, "A new directory, or that of a stopped node");
     move_to_file->add_flag("--again", is_again, "Even if the jobs were moved before");
     completion->add_option("SHELL", shell, cli::listed(kShells))->required()->type_name("");
+    completion->footer(kPrintFooter);
+    man->footer(kPrintFooter);
     check->footer(kCheckFooter);
     check
         ->add_option("--salvage", target,
@@ -321,6 +329,14 @@ Invocation read_restore(const BackupTexts& texts) {
 
 Invocation read_import(ImportChoice choice) {
   if (const auto checked = check_import(choice); !checked) return refuse(checked.error().text);
+  if (!choice.from.empty() && !parse_beanstalk_address(choice.from)) {
+    return refuse("--from: not beanstalk://HOST[:PORT]");
+  }
+  // A path that is missing is no wrong argument.
+  if (choice.faktory.find("://") != std::string::npos || choice.faktory == "unix:") {
+    const auto source = parse_faktory_source(choice.faktory);
+    if (!source) return refuse(source.error().text);
+  }
   choice.redis_password = environment_variable("REDISCLI_AUTH").value_or("");
   choice.search_path = environment_variable("PATH").value_or(choice.search_path);
   choice.temporary_folder = environment_variable("TMPDIR").value_or(choice.temporary_folder);

@@ -29,10 +29,10 @@ class FaktoryImportTest(ClockTest):
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done.stdout
 
-    def assert_not_imported(self, source, text, *flags, **more):
+    def assert_not_imported(self, source, text, *flags, status=1, **more):
         """One line on stderr that matches `text`, and no directory."""
         done = self.run_import(source, *flags, **more)
-        self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
+        self.assertEqual((done.returncode, done.stdout), (status, ""), done.stderr)
         self.assertRegex(done.stderr, text)
         self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
         return done.stderr

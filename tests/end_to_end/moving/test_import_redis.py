@@ -341,7 +341,9 @@ class RefusedTest(RedisTest):
         for user in (":wrong-one", "nobody:wrong-one"):
             told = self.assert_not_imported(f"redis://{user}{at}/0", "Redis says: WRONGPASS")
             self.assertNotIn("wrong-one", told)
-        told = self.assert_not_imported(f"redis://:{secret}{at}/x", "--faktory: not redis://")
+        told = self.assert_not_imported(
+            f"redis://:{secret}{at}/x", "--faktory: not redis://", status=2
+        )
         self.assertNotIn("s3cret", told)
         report = self.imported(f"redis://:s3cret/@%25{at}/0")
         self.assertNotIn("s3cret", report)
@@ -461,10 +463,10 @@ class RefusedTest(RedisTest):
         ):
             command = [PROGRAM, "import", "--into", self.path("data"), *arguments]
             self.assert_refused(command, text, status=2)
-        self.assert_not_imported("rediss://h:x", "--faktory: not rediss://")
+        self.assert_not_imported("rediss://h:x", "--faktory: not rediss://", status=2)
         for source in ("redis://", "redis://:0", "redis://h:x", "redis://%zz@h", "redis://[::1"):
-            self.assert_not_imported(source, "--faktory: not redis://")
-        self.assert_not_imported("unix:", "without the path of a socket")
+            self.assert_not_imported(source, "--faktory: not redis://", status=2)
+        self.assert_not_imported("unix:", "without the path of a socket", status=2)
 
 
 def write(path, content):

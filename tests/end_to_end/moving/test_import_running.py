@@ -230,7 +230,7 @@ class RefusedTest(RunningImportTest):
     def test_wrong_addresses(self):
         for url in ("x", "beanstalk://", "beanstalk://h:0", "beanstalk://h:x", "beanstalk://a b",
                     "beanstalk://u@h", "beanstalk://[::1", "beanstalk://h/p"):
-            self.assert_not_imported(url, "--from: not beanstalk://HOST")
+            self.assert_not_imported(url, "--from: not beanstalk://HOST", status=2)
 
     def test_from_a_millrace(self):
         server = self.server(data="there").start()

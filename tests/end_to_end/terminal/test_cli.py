@@ -226,7 +226,9 @@ class JobTest(CliTest):
         self.assertIn("JSON array", self.refusal("push", "Mail", "[1", status=USAGE))
         self.assertIn("--custom", self.refusal("push", "Mail", "--custom=[]", status=USAGE))
         self.refusal("push", status=USAGE)
-        self.refusal("push", "Mail", "--at=tomorrow")
+        self.refusal("push", "Mail", "--at=tomorrow", status=USAGE)
+        self.refusal("push", "Mail", "--queue=bad queue", status=USAGE)
+        self.refusal("push", "", "[]", status=USAGE)
         self.refusal("push", "Mail", "--at=+soon", status=USAGE)
         self.refusal("push", "Mail", json.dumps(["x" * 100_000]))
 
@@ -542,6 +544,8 @@ class AddressTest(CliTest):
             ("stats", "--what"),
             ("stats", "--url=ftp://x"),
             ("stats", "--password-file=/nowhere"),
+            ("import", "--into=/nowhere", "--from=http://x"),
+            ("import", "--into=/nowhere", "--faktory=redis://"),
             ("ls", "dead", "--type=a", "--type=b"),
         ):
             with self.subTest(arguments):

@@ -77,7 +77,7 @@ class FeatureVerbsTest(CliTest):
         for flag in ("--concurrency=1", "--worker=1", "--per-key=1"):
             refusal = self.refusal("throttles", "set", "mail", flag, status=USAGE)
             self.assertIn("need --timeout", refusal)
-        name = self.refusal("throttles", "set", "my mail", "--rate=1/1m")
+        name = self.refusal("throttles", "set", "my mail", "--rate=1/1m", status=USAGE)
         self.assertIn('no queue can have the name "my mail"', name)
 
     def test_a_job_that_waits_says_for_which_limit(self):
