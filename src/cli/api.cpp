@@ -4,6 +4,7 @@
 
 #include "base/number.hpp"
 #include "base/text.hpp"
+#include "cli/known_host.hpp"
 #include "cli/members.hpp"
 #include "http/kit/text.hpp"
 
@@ -62,7 +63,8 @@ std::unique_ptr<httplib::ClientImpl> make_client(const ServerUrl& url) {
 }  // namespace
 
 Api::Api(const Choice& choice)
-    : shown_url_(choice.url.shown()),
+    : url_(choice.url),
+      shown_url_(choice.url.shown()),
       has_password_(!choice.password.empty() || !choice.url.password.empty()),
       client_(make_client(choice.url)) {
   client_->set_keep_alive(true);
@@ -94,8 +96,10 @@ Reply<Answer> Api::post(const std::string& target, const std::string& body,
 
 Reply<Answer> Api::read(const httplib::Result& result) const {
   if (!result) {
-    return Failure{.exit = Exit::kUnreachable,
-                   .text = "cannot reach " + shown_url_ + ": " + why(result.error())};
+    const bool is_unknown =
+        result.error() == httplib::Error::Connection && !is_known_host(url_.host);
+    return unreachable(is_unknown ? "the host " + url_.host + " is not known"
+                                  : why(result.error()));
   }
   const httplib::Response& response = *result;
   if (response.status == 401) {
@@ -116,6 +120,13 @@ Reply<Answer> Api::read(const httplib::Result& result) const {
   if (answer.json.is_object() && !answer.instance.empty()) return answer;
   return Failure{.text = "what answers at " + shown_url_ + " is not Millrace",
                  .status = response.status};
+}
+
+Failure Api::unreachable(const std::string& why) const {
+  Failure failure{.exit = Exit::kUnreachable, .text = "cannot reach " + shown_url_ + ": " + why};
+  const bool has_port_of_urls = url_.port == (url_.is_https ? 443 : 80);
+  if (has_port_of_urls) failure.text += "; a URL without a port has that one, Millrace's is 7420";
+  return failure;
 }
 
 std::string path_part(std::string_view name) {

@@ -48,6 +48,9 @@ class Api {
  private:
   [[nodiscard]] Reply<Answer> read(const httplib::Result& result) const;
 
+  [[nodiscard]] Failure unreachable(const std::string& why) const;
+
+  ServerUrl url_;
   std::string shown_url_;
   bool has_password_;
   std::unique_ptr<httplib::ClientImpl> client_;

@@ -73,6 +73,10 @@ cli::Exit look_for_trouble(cli::Session& session) {
     // The more special one wins.
     if (!url->password.empty() && there.password_file.empty()) there.password.clear();
   }
+  const bool asks_server = target.empty() || is_url(target);
+  if (!there.ca_file.empty() && !(asks_server && there.url.is_https)) {
+    return session.refuse_usage("--ca needs a URL that begins with https://");
+  }
   cli::Api api(there);
   cli::Session to_target{.choice = there, .api = api, .console = session.console};
   const auto found = find(to_target, target);

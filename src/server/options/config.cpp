@@ -25,6 +25,7 @@
 #include "server/options/password.hpp"
 #include "server/options/shell/completion.hpp"
 #include "server/options/shell/man_page.hpp"
+#include "server/peers/named_server.hpp"
 #include "server/peers/peer_addresses.hpp"
 #include "server/process/version.hpp"
 
@@ -52,8 +53,6 @@ constexpr const char* kMoveFooter =
 
 constexpr std::string_view kVariableStart = "MILLRACE_";
 /// What tells verbs where the server is, and its password. They mean nothing to `serve`.
-constexpr const char* kUrlVariable = "MILLRACE_URL";
-constexpr const char* kFaktoryUrlVariable = "FAKTORY_URL";
 constexpr const char* kPasswordVariable = "MILLRACE_PASSWORD";
 
 std::string variable_of(std::string_view name) {
@@ -364,57 +363,12 @@ std::optional<std::string> flag_without_value(const std::vector<std::string>& ar
   return std::nullopt;
 }
 
-/// Verbs without --url are told by the variable alone.
-Outcome<Done> take_millrace_url(cli::Choice& choice) {
-  const std::string text = environment_variable(kUrlVariable).value_or("");
-  if (choice.has_url || text.empty()) return Done{};
-  const auto url = cli::parse_server_url(text);
-  if (!url) return Problem{std::string(kUrlVariable) + " " + url.error().text};
-  choice.url = *url;
-  choice.has_url = true;
-  return Done{};
-}
-
-/// The server that FAKTORY_URL names has its web port at the usual place, and one password.
-Outcome<Done> take_faktory_url(cli::Choice& choice) {
-  const std::string text = environment_variable(kFaktoryUrlVariable).value_or("");
-  if (choice.has_url || text.empty()) return Done{};
-  const auto address = parse_faktory_address(text);
-  if (!address) {
-    return Problem{std::string(kFaktoryUrlVariable) +
-                   " is not tcp://[:PASSWORD@]HOST[:PORT] or tcp+tls://...; --url is where the "
-                   "web port is"};
-  }
-  choice.has_url = true;
-  choice.url.is_https = address->target.is_tls;
-  choice.url.host = address->target.host;
-  choice.url.password = address->password;
-  return Done{};
-}
-
-/// The server that the environment names, where the arguments name none. Its beanstalk port is at
-/// the usual place too, and speaks TLS when the other ports do.
-Outcome<Done> take_server(cli::Choice& choice) {
-  const unsigned groups = choice.verb->groups;
-  const bool speaks_beanstalk = (groups & cli::kJobPort) != 0;
-  const bool is_named = speaks_beanstalk ? choice.has_job_port : !choice.words.empty();
-  const bool asks_one = (groups & (cli::kServer | cli::kTop)) != 0;
-  const bool may_ask_one = (groups & (cli::kDoctor | cli::kJobPort)) != 0 && !is_named;
-  if (!asks_one && !may_ask_one) return Done{};
-  if (auto taken = take_millrace_url(choice); !taken) return taken;
-  if (auto taken = take_faktory_url(choice); !taken) return taken;
-  if (speaks_beanstalk && choice.has_url) {
-    choice.job_port.host = choice.url.host;
-    choice.job_port.is_tls = choice.url.is_https;
-  }
-  return Done{};
-}
-
 Invocation read_ask(const cli::CommandLine& verbs, const std::vector<std::string>& arguments) {
   if (const auto flag = flag_without_value(arguments)) return refuse(*flag + " needs a value");
   Outcome<cli::Choice> choice = verbs.choice();
   if (!choice) return refuse(choice.error().text);
   if (auto taken = take_server(*choice); !taken) return refuse(taken.error().text);
+  if (auto checked = check_ca(*choice); !checked) return refuse(checked.error().text);
   if (!choice->password_file.empty()) {
     const auto password = read_password_file(choice->password_file, Log());
     if (!password) return refuse(password.error().text);

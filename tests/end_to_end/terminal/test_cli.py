@@ -534,6 +534,12 @@ class AddressTest(CliTest):
         self.url = f"http://[::1]:{server.web_address[1]}"
         self.assertIn(self.url, self.cli("stats"))
 
+    def test_a_host_that_is_unknown_is_named(self):
+        self.url = "http://nosuch.invalid"
+        refusal = self.refusal("stats", status=UNREACHABLE)
+        self.assertIn("the host nosuch.invalid is not known", refusal)
+        self.assertIn("Millrace's is 7420", refusal)
+
     def test_wrong_usage(self):
         self.url = "http://127.0.0.1:1"
         for arguments in (
@@ -544,6 +550,9 @@ class AddressTest(CliTest):
             ("stats", "--what"),
             ("stats", "--url=ftp://x"),
             ("stats", "--password-file=/nowhere"),
+            ("stats", "--ca=/nowhere"),
+            ("put", "x", "--ca=/nowhere"),
+            ("doctor", self.url, "--ca=/nowhere"),
             ("import", "--into=/nowhere", "--from=http://x"),
             ("import", "--into=/nowhere", "--faktory=redis://"),
             ("ls", "dead", "--type=a", "--type=b"),

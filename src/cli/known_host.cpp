@@ -1,0 +1,14 @@
+#include "cli/known_host.hpp"
+
+#include <netdb.h>
+
+namespace millrace::cli {
+
+bool is_known_host(const std::string& host) {
+  addrinfo* found = nullptr;
+  if (getaddrinfo(host.c_str(), nullptr, nullptr, &found) != 0) return false;
+  freeaddrinfo(found);
+  return true;
+}
+
+}  // namespace millrace::cli

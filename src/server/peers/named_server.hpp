@@ -1,0 +1,20 @@
+#pragma once
+
+#include "base/result.hpp"
+#include "cli/options/choice.hpp"
+
+/// Where verbs find their server.
+namespace millrace::server {
+
+inline constexpr const char* kUrlVariable = "MILLRACE_URL";
+
+/// The server that the environment names, where the arguments name none. Its beanstalk port is at
+/// the usual place too, and speaks TLS when the other ports do. A problem: a variable makes no
+/// sense.
+[[nodiscard]] Outcome<Done> take_server(cli::Choice& choice);
+
+/// Nothing is checked with the certificates of --ca where nothing is encrypted. `doctor` looks at
+/// its own target.
+[[nodiscard]] Outcome<Done> check_ca(const cli::Choice& choice);
+
+}  // namespace millrace::server
