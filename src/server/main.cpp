@@ -103,6 +103,8 @@ int run(const std::vector<std::string>& arguments) {
     case Invocation::Action::kExport:
       return print_report(export_jobs(invocation.exported));
     case Invocation::Action::kAsk:
+      // A warning, and no failure.
+      if (!text.empty()) (void)fail(kMillrace, text, 0);
       return millrace::cli::run(invocation.ask, millrace::server::find_local_verb);
     case Invocation::Action::kServe:
       break;

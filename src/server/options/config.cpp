@@ -369,15 +369,22 @@ Invocation read_ask(const cli::CommandLine& verbs, const std::vector<std::string
   if (!choice) return refuse(choice.error().text);
   if (auto taken = take_server(*choice); !taken) return refuse(taken.error().text);
   if (auto checked = check_ca(*choice); !checked) return refuse(checked.error().text);
+  std::string warning;
   if (!choice->password_file.empty()) {
-    const auto password = read_password_file(choice->password_file, Log());
-    if (!password) return refuse(password.error().text);
-    choice->password = *password;
+    const auto file = read_password_file(choice->password_file);
+    if (!file) return refuse(file.error().text);
+    choice->password = file->password;
+    // `doctor` has it among its findings.
+    const bool is_told = file->is_readable_by_all && (choice->verb->groups & cli::kDoctor) == 0;
+    if (is_told) warning = "every user of this machine can read " + choice->password_file;
   } else if (choice->url.password.empty()) {
     choice->password = environment_variable(kPasswordVariable).value_or("");
   }
   choice->has_colors = wants_colors();
-  return {.action = Invocation::Action::kAsk, .config = {}, .text = {}, .ask = std::move(*choice)};
+  return {.action = Invocation::Action::kAsk,
+          .config = {},
+          .text = std::move(warning),
+          .ask = std::move(*choice)};
 }
 
 Invocation print_completion(const Parser& parser) {

@@ -5,11 +5,13 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <utility>
 
 #include "base/text.hpp"
 
 namespace millrace::server {
-Outcome<std::string> read_password_file(const std::string& path, const Log& log) {
+
+Outcome<PasswordFile> read_password_file(const std::string& path) {
   const auto problem = [&](const std::string& why) {
     return Problem{"cannot use password file " + path + ": " + why};
   };
@@ -27,8 +29,15 @@ Outcome<std::string> read_password_file(const std::string& path, const Log& log)
   if (text.size() > kPasswordBytesMax) return problem("longer than 4096 bytes");
   std::string password(trimmed(text));
   if (password.empty()) return problem("it is empty");
-  if ((facts.st_mode & S_IROTH) != 0) log.event("password_file_readable_by_all", {{"file", path}});
-  return password;
+  return PasswordFile{.password = std::move(password),
+                      .is_readable_by_all = (facts.st_mode & S_IROTH) != 0};
+}
+
+Outcome<std::string> read_password_file(const std::string& path, const Log& log) {
+  auto file = read_password_file(path);
+  if (!file) return file.error();
+  if (file->is_readable_by_all) log.event("password_file_readable_by_all", {{"file", path}});
+  return std::move(file->password);
 }
 
 }  // namespace millrace::server

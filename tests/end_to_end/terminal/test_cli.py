@@ -540,6 +540,15 @@ class AddressTest(CliTest):
         self.assertIn("the host nosuch.invalid is not known", refusal)
         self.assertIn("Millrace's is 7420", refusal)
 
+    def test_a_password_for_all_is_one_line(self):
+        self.serve()
+        path = self.path("open")
+        with open(path, "w", encoding="ascii") as file:
+            file.write("word")
+        os.chmod(path, 0o644)
+        done = self.run_cli("stats", f"--password-file={path}")
+        self.assertEqual(done.stderr, f"millrace: every user of this machine can read {path}\n")
+
     def test_wrong_usage(self):
         self.url = "http://127.0.0.1:1"
         for arguments in (
