@@ -101,7 +101,7 @@ struct Parser {
   std::string config_folder;
 
   Parser() {
-    app.set_version_flag("--version", version_text());
+    app.set_version_flag("-V,--version", version_text());
     app.require_subcommand(0, 1);
     // CLI11 refuses repeated flags and switches in different words: `check_repetition` refuses
     // both.
@@ -387,6 +387,15 @@ Invocation read_ask(const cli::CommandLine& verbs, const std::vector<std::string
           .ask = std::move(*choice)};
 }
 
+/// `help`, `help COMMAND` and `version` mean the flags of these names.
+std::vector<std::string> as_flags(std::vector<std::string> arguments) {
+  if (arguments.size() == 1 && arguments.front() == "version") return {"--version"};
+  if (arguments.empty() || arguments.front() != "help" || arguments.size() > 2) return arguments;
+  arguments.erase(arguments.begin());
+  arguments.emplace_back("--help");
+  return arguments;
+}
+
 Invocation print_completion(const Parser& parser) {
   auto text = completion_for(parser.shell, shown_commands(parser.app));
   return text ? print(std::move(*text)) : refuse(text.error().text);
@@ -414,8 +423,9 @@ Handover read_handover() {
           .notify_socket = environment_variable("NOTIFY_SOCKET").value_or("")};
 }
 
-Invocation read_invocation(const std::vector<std::string>& arguments) {
+Invocation read_invocation(const std::vector<std::string>& given) {
   Parser parser;
+  const std::vector<std::string> arguments = as_flags(given);
   try {
     // CLI11 expects the arguments in reverse order.
     parser.app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));

@@ -549,6 +549,14 @@ class AddressTest(CliTest):
         done = self.run_cli("stats", f"--password-file={path}")
         self.assertEqual(done.stderr, f"millrace: every user of this machine can read {path}\n")
 
+    def test_help_and_version_are_what_they_say(self):
+        self.url = ""
+        shown = self.cli("--help")
+        self.assertEqual([self.cli(word) for word in ("help", "-h")], [shown, shown])
+        self.assertEqual(self.cli("help", "kill"), self.cli("kill", "--help"))
+        version = self.cli("--version")
+        self.assertEqual([self.cli(word) for word in ("version", "-V")], [version, version])
+
     def test_wrong_usage(self):
         self.url = "http://127.0.0.1:1"
         for arguments in (

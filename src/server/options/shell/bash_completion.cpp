@@ -101,7 +101,7 @@ void add_bash_command(std::string& out, const ShownCommand& command) {
 std::string bash_completion(std::span<const ShownCommand> commands) {
   std::string out = std::string(kBashFunctions) + kQueueNames + kBashPlace;
   for (const ShownCommand& command : commands) out += command.name + " ";
-  out += "--help --version\n    return\n  fi\n  case ${COMP_WORDS[1]} in\n";
+  out += "help version --help --version\n    return\n  fi\n  case ${COMP_WORDS[1]} in\n";
   for (const ShownCommand& command : commands) add_bash_command(out, command);
   return out + kBashEnd;
 }
