@@ -16,6 +16,9 @@ struct ValueHint {
 
 inline constexpr std::array<std::string_view, 5> kStateWords = {"scheduled", "ready", "reserved",
                                                                 "retrying", "dead"};
+/// Those of many jobs at a time.
+inline constexpr std::array<std::string_view, 4> kMatchedStateWords = {"scheduled", "ready",
+                                                                       "retrying", "dead"};
 inline constexpr std::array<std::string_view, 6> kListedStateWords = {
     "scheduled", "ready", "reserved", "retrying", "dead", "completed"};
 inline constexpr std::array<std::string_view, 4> kBatchStateWords = {"open", "running", "failed",

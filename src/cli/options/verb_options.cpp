@@ -188,7 +188,8 @@ constexpr std::array kVerbOptions = {
     VerbOption{"state", "STATES",
                "Jobs in this state: scheduled, ready, retrying or dead; several with commas. With "
                "an ID also reserved",
-               kState, set_states, nullptr, ValueHint{.words = kStateWords, .is_list = true}},
+               kState, set_states, nullptr,
+               ValueHint{.words = kMatchedStateWords, .is_list = true}},
     VerbOption{"state", "STATE", "Batches in this state: open, running, failed or succeeded",
                kBatches, set_batch_state, nullptr, ValueHint{.words = kBatchStateWords}},
     VerbOption{"queue", "NAME", "Jobs of this queue; with * at the end, its beginning",

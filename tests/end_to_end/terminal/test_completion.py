@@ -121,7 +121,7 @@ class Completion(CompletionTest):
         self.assertEqual(self.bash("retry", "--state", "de"), ["dead"])
         self.assertEqual(
             self.bash("retry", "--state", "=", "dead,re"),
-            ["dead,ready", "dead,reserved", "dead,retrying"],
+            ["dead,ready", "dead,retrying"],
         )
         self.assertEqual(self.bash("batches", "--state", "fa"), ["failed"])
         self.assertEqual(self.bash("cron", ""), ["pause", "resume", "run"])
@@ -143,7 +143,7 @@ class Completion(CompletionTest):
         self.assertEqual(self.fish("millrace ls dead re"), [])
         self.assertEqual(
             self.fish("millrace retry --state dead,re"),
-            ["dead,ready", "dead,reserved", "dead,retrying"],
+            ["dead,ready", "dead,retrying"],
         )
         self.assertEqual(self.fish("millrace cron "), ["pause", "resume", "run"])
         self.assertEqual(self.fish("millrace completion "), ["bash", "fish", "zsh"])

@@ -9,11 +9,13 @@ constexpr const char* kBashFunctions = R"sh(_millrace_files() {
   mapfile -t COMPREPLY < <(compgen -f -- "$current")
 }
 
-# The words that fit. The first argument stands between several ones, or is empty.
+# The words that fit. The first argument is what separates several ones, or is empty. None is
+# offered twice.
 _millrace_words() {
   local word before=
   [ -z "$1" ] || [[ $current != *"$1"* ]] || before=${current%"$1"*}$1
   for word in "${@:2}"; do
+    [[ -z $before || $1$before != *"$1$word$1"* ]] || continue
     [[ $before$word != "$current"* ]] || COMPREPLY+=("$before$word")
   done
 }

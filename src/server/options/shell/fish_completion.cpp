@@ -32,6 +32,17 @@ function __millrace_place
   end
 end
 
+# Words of a list, without those that it has already.
+function __millrace_list
+  set -l given (string split , -- (string replace -r -- '^--[a-z-]+=' '' (commandline -ct)))
+  set -e given[-1]
+  set -l words
+  for word in $argv
+    contains -- $word $given; or set -a words $word
+  end
+  __fish_append , $words
+end
+
 function __millrace_queues
   )sh";
 
@@ -52,7 +63,7 @@ std::string fish_candidates(const ShownOption& option) {
   if (option.hint.is_queue) return " -a '(__millrace_queues)'";
   if (option.hint.words.empty()) return "";
   const std::string words = words_of(option.hint);
-  return " -a " + fish_word(option.hint.is_list ? "(__fish_append , " + words + ")" : words);
+  return " -a " + fish_word(option.hint.is_list ? "(__millrace_list " + words + ")" : words);
 }
 
 void add_fish_command(std::string& out, const ShownCommand& command) {

@@ -52,7 +52,7 @@ TEST_CASE("completion: words of a list are completed one by one") {
         std::string::npos);
   CHECK(completion_for("zsh", commands).value().find(":X:_values -s , X a b'") !=
         std::string::npos);
-  CHECK(completion_for("fish", commands).value().find("-x -a '(__fish_append , a b)'") !=
+  CHECK(completion_for("fish", commands).value().find("-x -a '(__millrace_list a b)'") !=
         std::string::npos);
 }
 
