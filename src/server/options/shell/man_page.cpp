@@ -2,6 +2,8 @@
 
 #include <string_view>
 
+#include "base/text.hpp"
+
 namespace millrace::server {
 namespace {
 
@@ -32,10 +34,30 @@ std::string text_line(std::string_view text) {
   return R"(\&)" + roff(text) + "\n";
 }
 
+void add_paragraph(std::string& out, std::string_view text) {
+  if (!trimmed(text).empty()) out += ".PP\n" + text_line(trimmed(text));
+}
+
 void add_option(std::string& out, const ShownOption& option) {
   const std::string name = option.is_positional ? italic(option.flag) : bold(option.flag);
   out += ".TP\n" + name + (option.value.empty() ? "" : " " + italic(option.value)) + "\n" +
          text_line(option.help);
+}
+
+/// The exit statuses are a paragraph of their own, wherever in the text they are.
+void add_footer(std::string& out, std::string_view footer) {
+  const std::size_t begin = footer.find("Exit status ");
+  if (begin == footer.npos || begin > 0) add_paragraph(out, footer.substr(0, begin));
+  if (begin == footer.npos) return;
+  footer.remove_prefix(begin);
+  // A line that begins a sentence ends them: statuses begin with digits.
+  std::size_t end = footer.find(".\n");
+  while (end != footer.npos && end + 2 < footer.size() && is_digit(footer[end + 2])) {
+    end = footer.find(".\n", end + 2);
+  }
+  const std::size_t rest = end == footer.npos ? footer.size() : end + 2;
+  add_paragraph(out, footer.substr(0, rest));
+  add_paragraph(out, footer.substr(rest));
 }
 
 void add_command(std::string& out, const ShownCommand& command) {
@@ -43,7 +65,48 @@ void add_command(std::string& out, const ShownCommand& command) {
   for (const ShownOption& option : command.options) {
     if (option.flag != "--help") add_option(out, option);
   }
-  if (!command.footer.empty()) out += ".PP\n" + text_line(command.footer);
+  add_footer(out, command.footer);
+}
+
+struct Item {
+  const char* name;
+  const char* text;
+};
+
+constexpr Item kStatuses[] = {
+    {"0", "Done."},
+    {"1", "Not done, or not all of it: the server refused, or nothing matched."},
+    {"2", "Wrong arguments."},
+    {"3", "The server cannot be reached."},
+    {"4", "A unique job is there already; a journal is damaged; not all jobs were moved."},
+    {"130", "Ctrl-C ended it."},
+};
+
+constexpr Item kVariables[] = {
+    {"MILLRACE_URL", "Where the web port of the server is, for the commands that ask one."},
+    {"MILLRACE_PASSWORD", "The password for these commands."},
+    {"FAKTORY_URL",
+     "Without MILLRACE_URL: the host and the password of the server, whose web port is 7420."},
+    {"BEANSTALKD_URL", "Where the beanstalk port is, for put and fetch."},
+    {"FAKTORY_PASSWORD",
+     "The password of the server that serve starts, or the path of its file; for export, that of "
+     "the other server."},
+    {"REDISCLI_AUTH", "For import: the password of the Redis of Faktory."},
+    {"TMPDIR", "For import: where files are kept meanwhile."},
+    {"NO_COLOR", "If it is not empty, nothing is colored. So it is with TERM=dumb."},
+    {"MILLRACE_DATA", "Every other option of serve has such a variable, too."},
+};
+
+constexpr Item kFiles[] = {
+    {"/etc/millrace/millrace.toml", "The config file of the service that packages install."},
+    {"/etc/millrace/conf.d", "Its cron entries, limits and statsd, in *.toml."},
+    {"/var/lib/millrace", "Its jobs."},
+    {"./millrace-data", "The jobs of serve without --data."},
+};
+
+void add_items(std::string& out, const char* title, std::span<const Item> items) {
+  out += std::string(".SH ") + title + "\n";
+  for (const Item& item : items) out += ".TP\n" + bold(item.name) + "\n" + text_line(item.text);
 }
 
 }  // namespace
@@ -76,6 +139,11 @@ std::string man_page(std::span<const ShownCommand> commands) {
       "\nit takes the flags and the environment of that server.\n"
       ".SH COMMANDS\n";
   for (const ShownCommand& command : commands) add_command(out, command);
+  add_items(out, "EXIT STATUS", kStatuses);
+  out += ".PP\nEach command above says what its statuses mean.\n";
+  add_items(out, "ENVIRONMENT", kVariables);
+  add_items(out, "FILES", kFiles);
+  out += ".SH SEE ALSO\n" + bold("beanstalkd") + "(1),\n" + bold("systemd.socket") + "(5)\n";
   return out;
 }
 
