@@ -18,9 +18,9 @@ constexpr auto kLongestWait = 400ms;
 void show(Session& session, const Json& operation, const std::string& doing) {
   const std::uint64_t all = std::max<std::uint64_t>(count_at(operation, "to_look_at"), 1);
   const std::uint64_t seen = std::min(count_at(operation, "looked_at"), all);
-  session.console.show_progress(doing + ": " + figure_at(operation, "changed") + " jobs, " +
-                                std::to_string(seen * 100 / all) + " % of " + http::grouped(all) +
-                                " looked at");
+  session.console.show_progress(
+      doing + ": " + http::count_of(count_at(operation, "changed"), "job") + ", " +
+      std::to_string(seen * 100 / all) + " % of " + http::grouped(all) + " looked at");
 }
 
 }  // namespace

@@ -26,6 +26,10 @@ Outcome<Done> set_switch(bool& to, const std::string& text) {
   return Done{};
 }
 
+Outcome<Done> set_json(Choice& choice, const std::string& text) {
+  return set_switch(choice.is_json, text);
+}
+
 Outcome<Done> set_url(Choice& choice, const std::string& text) {
   const auto url = parse_server_url(text);
   if (!url) return url.error();
@@ -171,8 +175,8 @@ Outcome<Done> set_number(Number& to, const std::string& text, Number most) {
 
 constexpr std::array kVerbOptions = {
     VerbOption{"url", "URL",
-               "Where the server's web port is (default: http://127.0.0.1:7420); the URL may have "
-               "a user and a password",
+               "Where the server's web port is; the URL may have a user and a password (default: "
+               "the host of the variable FAKTORY_URL, or http://127.0.0.1, with port 7420)",
                kServer | kTop, set_url, "MILLRACE_URL"},
     VerbOption{"password-file", "FILE",
                "File with the password; without it, MILLRACE_PASSWORD has the password",
@@ -182,9 +186,13 @@ constexpr std::array kVerbOptions = {
                "Certificates to check that of the server with (PEM), instead of the system's",
                kServer | kDoctor | kTop | kJobPort,
                [](Choice& c, const std::string& text) { return set_text(c.ca_file, text); }},
-    VerbOption{"json", nullptr, "Print the answer of the JSON API instead of a table",
-               kServer | kDoctor | kPut | kBench,
-               [](Choice& c, const std::string& text) { return set_switch(c.is_json, text); }},
+    VerbOption{"json", nullptr, "Print JSON, as the JSON API has it, instead of text", kServer,
+               set_json},
+    VerbOption{"json", nullptr, "Print the findings as one document of JSON", kDoctor, set_json},
+    VerbOption{"json", nullptr, "Print the job's number and its tube as JSON", kPut, set_json},
+    VerbOption{"json", nullptr, "Without effect: jobs are always printed as JSON", kFetch,
+               set_json},
+    VerbOption{"json", nullptr, "Print the figures as one document of JSON", kBench, set_json},
     VerbOption{"state", "STATES",
                "Jobs in this state: scheduled, ready, retrying or dead; several with commas. With "
                "an ID also reserved",

@@ -109,7 +109,8 @@ Exit make_change(Session& session, const ChangeWords& words, const Count& count)
   }
   if (changed < count.matched) {
     return session.fail({.text = http::count_of(count.matched - changed, "job") +
-                                 " left alone: changed since the count, or so already"});
+                                 " not changed: since the count they have changed or ended, or "
+                                 "there was nothing to change"});
   }
   return Exit::kDone;
 }

@@ -124,7 +124,7 @@ void look_at_queue(const Json& queue, std::int64_t now_ms, QueueTroubles& troubl
         {.check = "queue",
          .seen = name + " has " + jobs + ", and no worker",
          .means = "what is ready waits until somebody takes it",
-         .to_do = "start a worker for it, or see millrace delete --state ready --queue " + name});
+         .to_do = "start a worker for it; millrace ls ready --queue " + name + " shows the jobs"});
   }
 }
 
@@ -135,12 +135,14 @@ void look_at_queues(const cli::AllQueues& all, Findings& found) {
   if (troubles.found.empty()) {
     found.push_back({.check = "queues",
                      .seen = http::count_of(queues.size(), "queue") +
-                             ", and jobs wait in none without a worker"});
+                             "; every queue with ready jobs has a worker"});
   }
   for (Finding& finding : troubles.found) found.push_back(std::move(finding));
   if (troubles.left_out == 0) return;
   found.push_back({.check = "queues",
-                   .seen = http::grouped(troubles.left_out) + " more queues are like that",
+                   .seen = http::grouped(troubles.left_out) +
+                           (troubles.left_out == 1 ? " more queue is" : " more queues are") +
+                           " like that",
                    .means = "their jobs wait, too",
                    .to_do = "see millrace queues"});
 }

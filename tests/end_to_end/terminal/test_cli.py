@@ -348,9 +348,9 @@ class ManyJobsTest(CliTest):
     def test_jobs_that_are_so_already_are_left_alone(self):
         server = self.serve()
         self.fill(server, 2)
-        self.assertIn("left alone", self.refusal("retry", "--state=ready"))
+        self.assertIn("2 jobs not changed", self.refusal("retry", "--state=ready"))
         self.cli("kill", "--state=ready", "--yes")
-        self.assertIn("2 jobs left alone", self.refusal("kill", "--state=dead", "--yes"))
+        self.assertIn("2 jobs not changed", self.refusal("kill", "--state=dead", "--yes"))
         self.assertEqual(self.counts()["dead"], 2)
 
     def test_what_is_not_named_is_not_changed(self):
