@@ -660,6 +660,26 @@ class TerminalTest(CliTest):
         self.assertNotIn("\x1b", self.on_terminal(80, "ls", "dead", env={"TERM": "dumb"})[1])
         self.assertIn("李明" * 40, self.cli("ls", "dead"))
 
+    def test_queues_keep_their_figures_on_a_narrow_terminal(self):
+        server = self.serve()
+        tube = self.open(Beanstalk(server.beanstalk_address))
+        for name in ("x" * 199 + "1", "short", "paused"):
+            tube.command(f"use {name}")
+            tube.put(b"one")
+        self.cli("pause", "paused")
+        whole = "queue note ready oldest reserved scheduled retrying dead in/s out/s fail/s"
+        for columns, titles in (
+            (80, "queue note ready oldest reserved retrying dead"),
+            (40, "queue note ready"),
+            (200, whole),
+        ):
+            shown = self.on_terminal(columns, "queues", env={"NO_COLOR": "1"})[1].splitlines()
+            self.assertEqual(shown[0].split(), titles.split())
+            self.assertIn("…", [line for line in shown if line.startswith("xxxx")][0])
+            for line in shown:
+                self.assertLessEqual(columns_of(line), columns, shown)
+        self.assertEqual(self.cli("queues").splitlines()[0].split(), whole.split())
+
     def test_progress_is_shown_on_a_terminal(self):
         server = self.serve("--sync=off")
         client = self.open(Faktory(server.faktory_address))
