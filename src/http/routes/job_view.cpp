@@ -41,6 +41,17 @@ Json failure_of(const Failure& failure, WallClock clock) {
           {"next_at", show_time(failure.next_at, clock)}};
 }
 
+/// A body may be no text: its bytes are then those of a text, or `\xff`.
+std::string text_of(std::string_view bytes) {
+  if (is_utf8(bytes)) return std::string(bytes);
+  std::string text;
+  for (const char& c : bytes) {
+    const bool is_shown = c >= ' ' && c <= '~';
+    text += is_shown ? std::string(1, c) : "\\x" + hex_of({&c, 1});
+  }
+  return text;
+}
+
 Json body_of(std::string_view body) {
   const std::string_view text = cut(body, kBodyShownBytesMax);
   const bool is_text = is_utf8(text);
@@ -71,7 +82,7 @@ Json row_of(const Job& job, const Site& site) {
   row["is_pushed"] = job.kind == JobKind::kWorkUnit;
   row["queue"] = site.broker.view().queue_of(job).name;
   row["state"] = name_of(job.state);
-  row["args"] = cut(summary.args, WorkUnitFormat::kSummaryArgsBytes);
+  row["args"] = text_of(cut(summary.args, WorkUnitFormat::kSummaryArgsBytes));
   row["is_cut"] = summary.is_cut;
   row["pri"] = job.pri;
   row["created_at"] = show_time(job.created_at, clock);

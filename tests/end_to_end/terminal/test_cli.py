@@ -273,6 +273,7 @@ class JobTest(CliTest):
         server = self.serve()
         tube = self.open(Beanstalk(server.beanstalk_address))
         job = tube.put(b"\xff\x00")
+        self.assertIn(r"\xff\x00", self.cli("ls", "ready"))
         self.assertIn(base64.b64encode(b"\xff\x00").decode(), self.cli("peek", str(job)))
 
     def test_jobs_of_one_jid_are_listed_and_not_changed(self):

@@ -42,6 +42,12 @@ TEST_CASE("job: bytes that are no text are shown in base64") {
   CHECK(job["body"]["text"] == nullptr);
 }
 
+TEST_CASE("job: bytes that are no text are escaped in rows") {
+  WebFixture web;
+  web.put(std::string("a\xff\x00", 3));
+  CHECK(web.read("/api/v1/jobs?state=ready")["jobs"][0]["args"] == "a\\xff\\x00");
+}
+
 TEST_CASE("job: of a long body only the beginning is shown") {
   WebFixture web;
   const JobId id = web.put(std::string(300'000, 'x'));
