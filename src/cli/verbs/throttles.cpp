@@ -31,6 +31,11 @@ std::string set_by(const Json& throttle) {
   return is_at(throttle, "is_by_hand") ? "hand" : text_at(member(throttle, "rule"), "pattern");
 }
 
+/// Empty where it has none: types have no ready jobs of their own.
+std::string known_figure(const Json& object, const char* name) {
+  return member(object, name).is_null() ? "" : figure_at(object, name);
+}
+
 /// `0.3s`, `12s`, `4m`; empty where it is not known.
 std::string length_at(const Json& object, const char* name) {
   constexpr double kWholeFrom = 10;
@@ -61,11 +66,10 @@ Exit list_throttles(Session& session) {
     table.add({{text_at(each, "name")},
                {limits_of(member(each, "limits"))},
                {set_by(each)},
-               {member(each, "taken").is_null() ? "" : figure_at(each, "taken"),
-                is_at_limit ? Color::kYellow : Color::kPlain},
+               {known_figure(each, "taken"), is_at_limit ? Color::kYellow : Color::kPlain},
                {member(each, "free").is_null() ? "any" : figure_at(each, "free")},
-               {figure_at(each, "ready")},
-               {figure_at(each, "waiting")},
+               {known_figure(each, "ready")},
+               {known_figure(each, "waiting")},
                {figure_at(each, "held")},
                {length_at(each, "held_p50_s")}});
   }
@@ -115,7 +119,8 @@ Exit turn_throttles(Session& session) {
   const bool has_options = choice.has_limit() || choice.is_unlimited;
   if (action != "set" && has_options) return session.refuse_usage("limits need the action set");
   if (action.empty()) return list_throttles(session);
-  if (words.size() < 2 || words[1].empty()) return session.refuse_usage("QUEUE is needed");
+  if (words.size() < 2 || words[1].empty())
+    return session.refuse_usage("NAME is needed: a queue, or type: and a jobtype");
   // Without any limit the queue would have none, and who forgets an option does not mean that.
   if (action == "set" && choice.has_limit() == choice.is_unlimited) {
     return session.refuse_usage("set needs limits, or --unlimited and none");

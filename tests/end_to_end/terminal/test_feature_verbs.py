@@ -72,6 +72,8 @@ class FeatureVerbsTest(CliTest):
         self.assertRegex(self.cli("throttles"), r"(?m)^mail .* hand +0 +1 +1 ")
         self.assertEqual(self.json("throttles", "reset", "mail"), {"queue": "mail"})
         self.assertRegex(self.cli("throttles"), row)
+        self.cli("throttles", "set", "type:Mail", "--rate=9/1m")
+        self.assertRegex(self.cli("throttles"), r"(?m)^type:Mail +9 per 60 s +hand +[9a]\w* +0$")
         self.assertIn("no limit", self.cli("throttles", "set", "mail", "--unlimited"))
         self.assertTrue(self.json("throttles")["throttles"][0]["is_by_hand"])
         for flag in ("--concurrency=1", "--worker=1", "--per-key=1"):
