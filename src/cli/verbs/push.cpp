@@ -1,5 +1,8 @@
+#include <algorithm>
 #include <optional>
+#include <string_view>
 
+#include "base/text.hpp"
 #include "cli/members.hpp"
 #include "cli/show/times.hpp"
 #include "cli/verbs/verbs.hpp"
@@ -23,12 +26,51 @@ Reply<std::string> time_of(Session& session, const std::string& text) {
   return show_time_ms(answer->now_ms + static_cast<std::int64_t>(*seconds) * 1000);
 }
 
+/// How many digits of a row the outline keeps: as many as tell 0 from 01, and fit every number.
+constexpr std::size_t kOutlineDigits = 2;
+
+bool has_escape_of_four(std::string_view text) {
+  constexpr std::size_t kEscapeBytes = 6;
+  return text.size() >= kEscapeBytes && text.starts_with("\\u") &&
+         std::ranges::all_of(text.substr(2, 4), is_hex_digit);
+}
+
+/// The text with its numbers and strings made short. It is JSON when the text is. A parser refuses
+/// numbers that fit no double, halves of a surrogate pair, and bytes that are not UTF-8. Servers
+/// take all that, and so do we.
+std::string outline_of(std::string_view json) {
+  std::string out;
+  bool is_string = false;
+  std::size_t digits = 0;
+  for (std::size_t at = 0; at < json.size(); ++at) {
+    const char c = json[at];
+    if (is_string && has_escape_of_four(json.substr(at))) {
+      out += 'u';
+      at += 5;
+      continue;
+    }
+    if (is_string && c == '\\' && at + 1 < json.size()) {
+      out.append(json.substr(at, 2));
+      ++at;
+      continue;
+    }
+    if (is_string && static_cast<unsigned char>(c) > 0x7F) {
+      out += 'u';
+      continue;
+    }
+    if (c == '"') is_string = !is_string;
+    digits = !is_string && is_digit(c) ? digits + 1 : 0;
+    if (digits <= kOutlineDigits) out += c;
+  }
+  return out;
+}
+
 bool is_array(const std::string& text) {
-  return Json::parse(text, nullptr, false).is_array();
+  return Json::parse(outline_of(text), nullptr, false).is_array();
 }
 
 bool is_object(const std::string& text) {
-  return Json::parse(text, nullptr, false).is_object();
+  return Json::parse(outline_of(text), nullptr, false).is_object();
 }
 
 /// Arguments and `custom` are sent as they were typed: so large numbers keep their digits.

@@ -220,6 +220,13 @@ class JobTest(CliTest):
         self.assertRegex(self.cli("ls", "scheduled"), r"mail +Mail +59m  ")
         self.assertRegex(self.cli("push", "Plain"), r"\Aready +job 2, jid \S+\n\Z")
 
+    def test_push_takes_what_faktory_clients_push(self):
+        self.serve()
+        long = "[-0.5e-999, " + "9" * 500 + "]"
+        for args in ("[1E400]", long, r'["\ud800\"", {"a\\": "\u00e9"}]'):
+            self.push("Mail", args, "--custom", '{"n": 1e400}')
+        self.assertIn("1E400", self.cli("ls", "ready"))
+
     def test_push_refuses_what_is_no_job(self):
         self.serve()
         self.assertIn("JSON array", self.refusal("push", "Mail", "{}", status=USAGE))
@@ -229,6 +236,8 @@ class JobTest(CliTest):
         self.refusal("push", "Mail", "--at=tomorrow", status=USAGE)
         self.refusal("push", "Mail", "--queue=bad queue", status=USAGE)
         self.refusal("push", "", "[]", status=USAGE)
+        for args in ("[1E]", "[01]", '["\\u12"]', '["\\x"]', "[1],[2]", '[1], "queue": "x"'):
+            self.assertIn("JSON array", self.refusal("push", "Mail", args, status=USAGE))
         self.refusal("push", "Mail", "--at=+soon", status=USAGE)
         self.refusal("push", "Mail", json.dumps(["x" * 100_000]))
 
