@@ -10,8 +10,46 @@ namespace {
 
 constexpr std::size_t kBodyBytesMax = std::size_t{1} << 31;
 
+/// Answers that a person understands only with the protocol at hand. They may come to any command.
+struct Meaning {
+  std::string_view answer;
+  const char* text;
+};
+constexpr Meaning kMeanings[] = {
+    {"DRAINING", "the server takes no new jobs now: it is in drain mode, ends, or has no leader"},
+    {"OUT_OF_MEMORY", "the server has no room for this: its disk or its memory is full"},
+    {"INTERNAL_ERROR", "the server has failed to do this; its log says why"},
+    {"+HI ", "this is a Faktory port; that of beanstalk is another one, usually 11300"},
+    {"HTTP/", "this is a web port; that of beanstalk is another one, usually 11300"},
+};
+
 Failure refusal(const std::string& answer) {
+  for (const Meaning& meaning : kMeanings) {
+    if (answer.starts_with(meaning.answer)) return {.text = meaning.text, .is_refusal = true};
+  }
   return {.text = "the server answered " + answer, .is_refusal = true};
+}
+
+/// `text`: what BAD_FORMAT means here.
+Failure refusal(const std::string& answer, const std::string& text) {
+  if (answer != "BAD_FORMAT") return refusal(answer);
+  return {.text = text, .is_refusal = true};
+}
+
+std::string bad_name(std::string_view name) {
+  constexpr std::size_t kNameBytesMax = 200;
+  if (name.size() > kNameBytesMax) return "the name of a tube has at most 200 bytes";
+  return "no tube can have the name \"" + std::string(name) +
+         "\": letters, digits and -+/;.$_() are allowed, and no - at the beginning";
+}
+
+Failure put_refusal(const std::string& answer, std::size_t body_bytes) {
+  if (answer == "JOB_TOO_BIG") {
+    return {.text = "the body has " + std::to_string(body_bytes) +
+                    " bytes, and the server takes fewer: see its option --max-job-size",
+            .is_refusal = true};
+  }
+  return refusal(answer, "the server takes no such priority, delay or TTR");
 }
 
 /// Whether it is one word of a command. What else a name must be, the server says.
@@ -58,13 +96,18 @@ Reply<Done> Beanstalk::tell(const std::string& command, std::string_view wanted)
 
 Reply<Done> Beanstalk::use(std::string_view tube) {
   if (auto checked = check_name(tube); !checked) return checked;
-  return tell("use " + std::string(tube), "USING ");
+  const Reply<std::string> answer = ask("use " + std::string(tube) + "\r\n");
+  if (!answer) return answer.error();
+  if (!answer->starts_with("USING ")) return refusal(*answer, bad_name(tube));
+  return Done{};
 }
 
 Reply<Done> Beanstalk::watch(const std::vector<std::string>& tubes) {
   for (const std::string& tube : tubes) {
     if (auto checked = check_name(tube); !checked) return checked;
-    if (auto watched = tell("watch " + tube, "WATCHING "); !watched) return watched;
+    const Reply<std::string> answer = ask("watch " + tube + "\r\n");
+    if (!answer) return answer.error();
+    if (!answer->starts_with("WATCHING ")) return refusal(*answer, bad_name(tube));
   }
   if (std::ranges::find(tubes, "default") != tubes.end()) return Done{};
   return tell("ignore default", "WATCHING ");
@@ -81,7 +124,7 @@ Reply<std::uint64_t> Beanstalk::put(const NewJob& job) {
   const auto id = answer->starts_with(kInserted)
                       ? parse_number<std::uint64_t>(answer->substr(kInserted.size()))
                       : std::nullopt;
-  if (!id) return refusal(*answer);
+  if (!id) return put_refusal(*answer, job.body.size());
   return *id;
 }
 

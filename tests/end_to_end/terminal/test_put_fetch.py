@@ -62,13 +62,33 @@ class PutTest(JobPortTest):
 
     def test_refusals_say_why(self):
         self.serve("--max-job-size=10")
-        self.assertIn("JOB_TOO_BIG", self.refusal("put", "x" * 11))
+        self.assertIn("11 bytes, and the server takes fewer", self.refusal("put", "x" * 11))
         self.assertIn("tube", self.refusal("put", "x", "--tube=a b"))
+        for verb in (("put", "x", "--tube=a!"), ("fetch", "a!")):
+            self.assertIn('no tube can have the name "a!"', self.refusal(*verb))
+        self.assertIn("at most 200 bytes", self.refusal("fetch", "x" * 201))
         self.assertIn("blanks", self.refusal("put", "x", "--tube=a\r\ndelete 1"))
         for wrong in ("--priority=-1", "--priority=4294967296", "--delay=x", "--address=a/b"):
             self.refusal("put", "x", wrong, status=USAGE)
         self.refusal("put", "x", "--address=127.0.0.1:1", status=UNREACHABLE)
         self.refusal("put", "x", "--address=unix:/nowhere", status=UNREACHABLE)
+
+
+    def test_ports_of_other_protocols_are_named(self):
+        server = self.serve()
+        for address, text in (
+            (server.faktory_address, "this is a Faktory port"),
+            (server.web_address, "this is a web port"),
+        ):
+            self.address = "{}:{}".format(*address)
+            self.assertIn(text, self.refusal("put", "x"))
+            self.assertIn(text, self.refusal("fetch"))
+
+    def test_a_server_that_drains_takes_no_jobs(self):
+        server = self.serve()
+        server.process.send_signal(signal.SIGUSR1)
+        wait_until(lambda: self.run_cli("put", "x").returncode == REFUSED, "it drains")
+        self.assertIn("takes no new jobs", self.refusal("put", "x"))
 
 
 class FetchTest(JobPortTest):
