@@ -28,7 +28,7 @@ std::string why(httplib::Error error) {
     case httplib::Error::Write:
       return "the request could not be sent";
     case httplib::Error::SSLConnection:
-      return "no TLS connection; does the port speak TLS?";
+      return "no TLS connection; the URL of a port without TLS begins with http://";
     case httplib::Error::SSLLoadingCerts:
       return "the certificates of --ca cannot be read";
     case httplib::Error::SSLServerVerification:
@@ -94,13 +94,20 @@ Reply<Answer> Api::post(const std::string& target, const std::string& body,
   return read(client_->Post(kRoot + target, headers, body, "application/json"));
 }
 
-Reply<Answer> Api::read(const httplib::Result& result) const {
+Reply<Answer> Api::read(const httplib::Result& result) {
   if (!result) {
+    // A port that speaks TLS closes the connection of a client that does not.
+    const bool may_speak_tls =
+        result.error() == httplib::Error::Read && !has_answered_ && !url_.is_https;
+    if (may_speak_tls) {
+      return unreachable(why(result.error()) + "; the URL of a port with TLS begins with https://");
+    }
     const bool is_unknown =
         result.error() == httplib::Error::Connection && !is_known_host(url_.host);
     return unreachable(is_unknown ? "the host " + url_.host + " is not known"
                                   : why(result.error()));
   }
+  has_answered_ = true;
   const httplib::Response& response = *result;
   if (response.status == 401) {
     return Failure{.text = has_password_ ? "the password is wrong"

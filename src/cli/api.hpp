@@ -46,13 +46,14 @@ class Api {
   [[nodiscard]] const std::string& shown_url() const { return shown_url_; }
 
  private:
-  [[nodiscard]] Reply<Answer> read(const httplib::Result& result) const;
+  [[nodiscard]] Reply<Answer> read(const httplib::Result& result);
 
   [[nodiscard]] Failure unreachable(const std::string& why) const;
 
   ServerUrl url_;
   std::string shown_url_;
   bool has_password_;
+  bool has_answered_ = false;
   std::unique_ptr<httplib::ClientImpl> client_;
 };
 

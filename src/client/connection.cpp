@@ -21,6 +21,9 @@ constexpr int kConnectSeconds = 10;
 constexpr int kAnswerSeconds = 60;
 constexpr std::size_t kLineBytesMax = 64 * 1024;
 constexpr std::size_t kReadBytes = 16 * 1024;
+constexpr const char* kTlsAddress = "begins with tls:// (of a Redis: rediss://)";
+constexpr const char* kSpeaksNoTls =
+    "; if the port has none, its address begins with beanstalk://, tcp:// or redis://";
 
 /// What OpenSSL has to say of the last failure, its oldest word first.
 std::string why_not(const char* otherwise) {
@@ -63,6 +66,21 @@ void Connection::Free::operator()(ssl_ctx_st* context) const {
 
 Failure Connection::gone(const std::string& why) const {
   return {.text = "the connection to " + peer_ + " ended: " + why};
+}
+
+Failure Connection::closed() const {
+  Failure failure = gone(why_not("the server has closed it"));
+  if (context_ || peer_.starts_with("unix:")) return failure;
+  // The alert of TLS, with which many servers answer to what is none. Others only close.
+  const bool is_alert = input_.starts_with("\x15\x03");
+  if (is_alert) {
+    failure = gone(std::string("the port speaks TLS; its address ") + kTlsAddress);
+    failure.why = "the port speaks TLS";
+  } else if (!has_received_) {
+    failure.text += std::string("; if the port speaks TLS, its address ") + kTlsAddress;
+    failure.why = "it has closed the connection at once; it may speak TLS";
+  }
+  return failure;
 }
 
 Reply<Connection> Connection::open(const Target& target) {
@@ -130,7 +148,7 @@ Reply<Done> Connection::encrypt(const Target& target) {
     return Failure{.text = std::string("its certificate is not trusted: ") +
                            X509_verify_cert_error_string(verified) + "; see --ca"};
   }
-  return Failure{.text = "no TLS: " + why_not("the handshake failed")};
+  return Failure{.text = "no TLS: " + why_not("the handshake failed") + kSpeaksNoTls};
 }
 
 Reply<Done> Connection::send(std::string_view bytes) {
@@ -155,8 +173,9 @@ Reply<Done> Connection::receive() {
   const bool has_read = BIO_read_ex(bio_.get(), input_.data() + before, kReadBytes, &got) == 1;
   const bool is_late = BIO_should_retry(bio_.get()) != 0;
   input_.resize(before + (has_read ? got : 0));
-  if (has_read) return Done{};
-  return gone(is_late ? "no answer in time" : why_not("the server has closed it"));
+  if (!has_read) return is_late ? gone("no answer in time") : closed();
+  has_received_ = true;
+  return Done{};
 }
 
 Reply<std::string> Connection::line() {

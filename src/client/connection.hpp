@@ -42,12 +42,15 @@ class Connection {
   [[nodiscard]] Reply<Done> encrypt(const Target& target);
   [[nodiscard]] Reply<Done> receive();
   [[nodiscard]] Failure gone(const std::string& why) const;
+  /// By the server, as far as errno and OpenSSL tell.
+  [[nodiscard]] Failure closed() const;
 
   std::string peer_;
   std::unique_ptr<ssl_ctx_st, Free> context_;
   std::unique_ptr<bio_st, Free> bio_;
   std::string input_;
   std::size_t taken_ = 0;  ///< of `input_`
+  bool has_received_ = false;
 };
 
 }  // namespace millrace::client

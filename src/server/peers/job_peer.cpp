@@ -46,6 +46,7 @@ Outcome<Done> JobPeer::flush() {
 Outcome<std::string> JobPeer::line() {
   if (auto flushed = flush(); !flushed) return flushed.error();
   auto text = connection_.line();
+  if (!text && !text.error().why.empty()) return Problem{name_ + ": " + text.error().why};
   if (!text) return lost();
   if (text->size() > kPeerLineBytesMax) return odd(*text);
   return std::move(*text);

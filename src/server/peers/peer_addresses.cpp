@@ -108,7 +108,11 @@ Outcome<JobPeer> connect_faktory(const FaktoryAddress& address) {
   auto peer = JobPeer::connect(address.target, faktory_name(address));
   if (!peer) return peer;
   const auto greeting = peer->line();
-  if (!greeting) return Problem{peer->name() + " is no Faktory port: it does not greet"};
+  if (!greeting) {
+    const bool is_plain = !address.target.is_tls;
+    return Problem{peer->name() + " is no Faktory port: it does not greet" +
+                   (is_plain ? "; the URL of one with TLS begins with tcp+tls://" : "")};
+  }
   const auto challenge = read_challenge(*greeting);
   if (!challenge) {
     return Problem{peer->name() + " is no Faktory port; it says " + one_line(*greeting, 60)};

@@ -559,6 +559,13 @@ class AddressTest(CliTest):
         done = self.run_cli("stats", f"--password-file={path}")
         self.assertEqual(done.stderr, f"millrace: every user of this machine can read {path}\n")
 
+    def test_tls_on_one_side_only_is_named(self):
+        server = self.serve()
+        self.url = self.url.replace("http:", "https:")
+        self.assertIn("begins with http://", self.refusal("stats", status=UNREACHABLE))
+        put = ("put", "x", f"--address=tls://127.0.0.1:{server.beanstalk_address[1]}")
+        self.assertIn("no TLS: ", self.refusal(*put, status=UNREACHABLE))
+
     def test_help_and_version_are_what_they_say(self):
         self.url = ""
         shown = self.cli("--help")

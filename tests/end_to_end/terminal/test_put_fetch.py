@@ -177,7 +177,12 @@ class TlsTest(JobPortTest):
         self.assertIn("not trusted", self.refusal("put", "x", status=UNREACHABLE))
         self.assertIn("--ca", self.refusal("put", "x", "--ca=/nowhere", status=UNREACHABLE))
         plain = f"--address=127.0.0.1:{server.beanstalk_address[1]}"
-        self.refusal("put", "x", plain, status=UNREACHABLE)
+        for verb in (("put", "x"), ("fetch",)):
+            self.assertIn("tls://", self.refusal(*verb, plain, status=UNREACHABLE))
+        told = self.refusal("import", f"--from=beanstalk://{self.address[6:]}", "--into=/nowhere/x")
+        self.assertIn("speak TLS", told)
+        self.url = f"http://127.0.0.1:{server.web_address[1]}"
+        self.assertIn("begins with https://", self.refusal("stats", status=UNREACHABLE))
 
 
 if __name__ == "__main__":
