@@ -63,7 +63,7 @@ Exit list_errors(Session& session) {
   const Reply<Answer> last = each_page(session, "errors", [&](const Answer& page) {
     looked_at += count_at(page.json, "looked_at");
     const bool is_last = text_at(page.json, "next").empty();
-    if (!is_last) session.console.show_progress(http::grouped(looked_at) + " jobs looked at");
+    if (!is_last) session.console.show_progress(http::count_of(looked_at, "job") + " looked at");
     for (const Json& group : member(page.json, "groups")) {
       const auto [place, is_new] = groups.try_emplace(text_at(group, "group"), group);
       if (!is_new) add_group(group, place->second);

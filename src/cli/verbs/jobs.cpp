@@ -79,7 +79,7 @@ Reply<Rows> read_rows(Session& session, const std::string& target) {
     looked_at += count_at(answer->json, "looked_at");
     cursor = text_at(answer->json, "next");
     if (!cursor.empty() && jobs.size() < session.choice.rows_max) {
-      session.console.show_progress(http::grouped(looked_at) + " jobs searched");
+      session.console.show_progress(http::count_of(looked_at, "job") + " searched");
       continue;
     }
     Rows rows{.document = answer->json, .now_ms = answer->now_ms};

@@ -266,8 +266,8 @@ Outcome<JournalReport> import_running(const ImportChoice& choice) {
                    std::to_string(kJobsAtOnce) + " jobs may be here twice\n";
   }
   if (drain.doubled() > 0) {
-    report.text += "warning: " + std::to_string(drain.doubled()) +
-                   " jobs could not be deleted there; they may be run twice\n";
+    report.text += "warning: " + http::count_of(drain.doubled(), "job") +
+                   " could not be deleted there, and may be run twice\n";
   }
   report.text += "next: start a server with the data directory " + choice.into + "\n";
   const auto held = parse_number<std::uint64_t>(after->find("current-jobs-reserved")->second);
