@@ -226,6 +226,8 @@ class JobTest(CliTest):
         for args in ("[1E400]", long, r'["\ud800\"", {"a\\": "\u00e9"}]'):
             self.push("Mail", args, "--custom", '{"n": 1e400}')
         self.assertIn("1E400", self.cli("ls", "ready"))
+        self.assertIn("1E400", self.cli("peek", "1"))
+        self.assertIn("1E400", self.cli("peek", "--json", "1"))
 
     def test_push_refuses_what_is_no_job(self):
         self.serve()
@@ -686,7 +688,7 @@ class TerminalTest(CliTest):
         self.cli("pause", "paused")
         whole = "queue note ready oldest reserved scheduled retrying dead in/s out/s fail/s"
         for columns, titles in (
-            (80, "queue note ready oldest reserved retrying dead"),
+            (80, "queue note ready oldest reserved scheduled retrying dead"),
             (40, "queue note ready"),
             (200, whole),
         ):
