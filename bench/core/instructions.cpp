@@ -118,6 +118,16 @@ std::uint64_t push_fetch_ack_member() {
   return kTimes;
 }
 
+std::uint64_t push_fetch_ack_kept() {
+  World world({.finished = {.jobs_max = 1'000, .is_durable = true}});
+  {
+    const Counted counted;
+    repeat(world, &World::push_fetch_ack, kTimes);
+  }
+  CHECK(world.broker.finished().size() == 1'000);
+  return kTimes;
+}
+
 std::uint64_t push_fetch_ack_tracked() {
   return act(&World::push_fetch_ack_tracked, 0, &World::push, 0);
 }
@@ -290,6 +300,7 @@ constexpr Operation kOperations[] = {
     {"PUSH of a unique job", push_unique},
     {"PUSH, FETCH, ACK of a member of a batch", push_fetch_ack_member},
     {"PUSH, FETCH, ACK of a tracked job", push_fetch_ack_tracked},
+    {"PUSH, FETCH, ACK, kept when finished", push_fetch_ack_kept},
     {"TRACK SET, TRACK GET", track},
     {"PUSHB of ten, each", push_ten},
     {"PUSH, FETCH, FAIL", push_fetch_fail},

@@ -27,7 +27,7 @@ struct Counting {
 /// jobs have bodies of 128 bytes. What is recorded gets its place and is thrown away, as a volatile
 /// journal does.
 struct World {
-  World() {
+  explicit World(const Broker::Options& options = {}) : broker(ledger, format, options) {
     beanstalk->start(now);
     faktory->start(now);
     tell(*faktory, "HELLO {\"v\":2,\"wid\":\"w\",\"pid\":1,\"hostname\":\"h\",\"labels\":[]}\r\n");
@@ -169,7 +169,7 @@ struct World {
   std::string* log = nullptr;  ///< where the batches go, if anywhere
   faktory::WorkUnits format;
   Ledger ledger;
-  Broker broker{ledger, format, {}};
+  Broker broker;
   beanstalk::Service beanstalk_service{broker, format, {}, now};
   faktory::Service faktory_service{broker, format, {}, now};
   std::unique_ptr<Session> beanstalk = beanstalk_service.open();

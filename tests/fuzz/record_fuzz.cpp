@@ -13,11 +13,32 @@
 
 namespace {
 
+struct NoFormat final : millrace::WorkUnitFormat {
+  [[nodiscard]] Identity identify(const millrace::Job&) const override { return {}; }
+  void render(const millrace::Job&, std::string_view, millrace::WallClock,
+              std::string&) const override {}
+};
+
+/// Those that are told are there, each once.
+void look_at(const millrace::FinishedJobs& finished) {
+  std::size_t seen = 0;
+  std::uint64_t before = finished.end();
+  finished.each_before(before, {}, [&](std::uint64_t number, const millrace::FinishedJob& job) {
+    CHECK(number < before && job.id != 0);
+    before = number;
+    return ++seen > 0;
+  });
+  CHECK(seen <= finished.size());
+  finished.each_named(1, 1, {}, [](const millrace::FinishedJob&) {});
+}
+
 void replay(std::string_view batch) {
+  static const NoFormat kFormat;
   millrace::Store store;
+  store.finished().begin(kFormat, {.jobs_max = 5, .is_durable = true});
   while (!batch.empty()) {
     millrace::Outcome<millrace::Record> record = millrace::decode(batch);
-    if (!record) return;
+    if (!record) return look_at(store.finished());
     std::string again;
     millrace::encode(*record, again);
     std::string_view rest = again;
@@ -29,6 +50,7 @@ void replay(std::string_view batch) {
     if (auto* added = std::get_if<millrace::JobAdded>(&*record)) added->body_at = 1;
     store.apply(std::move(*record));
   }
+  look_at(store.finished());
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ void start_on(const std::string& directory, const std::function<void(const View&
   journal::PosixFileSystem files;
   faktory::WorkUnits format;
   Ledger ledger;
-  Broker broker(ledger, format, {});
+  Broker broker(ledger, format, {.finished = {.is_durable = true}});
   auto journal = journal::FileJournal::open(files, directory, {});
   REQUIRE_MESSAGE(journal.has_value(), journal.error().text, kAdvice);
   const auto replayed = server::replay(**journal, ledger, [](Lsn) { return true; });

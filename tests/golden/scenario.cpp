@@ -261,6 +261,23 @@ std::string tell_pushes(const EndedPushes& pushes) {
   return text;
 }
 
+/// The latest first.
+std::string tell_finished(const FinishedJobs& finished) {
+  std::string text;
+  finished.each_before(finished.end(), Time{}, [&](auto place, const FinishedJob& job) {
+    text += "finished " + std::to_string(place) + " job " + std::to_string(job.id) +
+            " kind=" + std::to_string(static_cast<int>(job.kind)) +
+            " how=" + std::to_string(static_cast<int>(job.how)) +
+            " reserves=" + std::to_string(job.reserves) + " client=" + std::to_string(job.client) +
+            "\n  created_at=" + number(job.created_at) + " enqueued_at=" + number(job.enqueued_at) +
+            " began_at=" + number(job.began_at) + " ended_at=" + number(job.ended_at) + "\n  '" +
+            std::string(job.queue()) + "' '" + std::string(job.wid()) + "' '" +
+            printable(job.name()) + "' '" + std::string(job.jid()) + "'\n";
+    return true;
+  });
+  return text;
+}
+
 std::string tell_attempts(const View& view, const Job& job) {
   const Attempts* const attempts = view.attempts_of(job);
   if (attempts == nullptr) return "";
@@ -308,7 +325,7 @@ std::string tell_job(const View& view, const Job& job) {
 
 std::vector<std::string> record_life() {
   // What ended yesterday is forgotten by now.
-  InMemoryServer server({.pushes = {.after_end = 1h}});
+  InMemoryServer server({.pushes = {.after_end = 1h}, .finished = {.is_durable = true}});
   connect(server);
   work_yesterday(server);
   work_with_tubes(server);
@@ -342,7 +359,7 @@ std::string tell(const View& view) {
             " failed=" + std::to_string(day.failed) + "\n";
   }
   text += tell_batches(view) + tell_cron(view) + tell_throttles(view);
-  text += tell_pushes(view.ended_pushes());
+  text += tell_pushes(view.ended_pushes()) + tell_finished(view.finished());
   if (view.track_count() > 0) text += "tracks " + std::to_string(view.track_count()) + "\n";
   return text;
 }

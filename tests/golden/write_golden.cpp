@@ -33,7 +33,7 @@ struct Process {
 
   faktory::WorkUnits format;
   Ledger ledger;
-  Broker broker{ledger, format, {}};
+  Broker broker{ledger, format, {.finished = {.is_durable = true}}};
   std::unique_ptr<journal::FileJournal> journal;
 };
 

@@ -23,7 +23,10 @@ InMemoryServer::InMemoryServer() : InMemoryServer(Options{}) {}
 
 InMemoryServer::InMemoryServer(Options options)
     : now_(options.now),
-      broker_(ledger_, format_, {.random_seed = options.random_seed, .pushes = options.pushes}),
+      broker_(ledger_, format_,
+              {.random_seed = options.random_seed,
+               .pushes = options.pushes,
+               .finished = options.finished}),
       beanstalk_(broker_, format_, std::move(options.beanstalk), now_),
       faktory_(broker_, format_, with_random(std::move(options.faktory)), now_) {}
 

@@ -33,6 +33,7 @@ class InMemoryServer {
     faktory::Settings faktory;  ///< without `random`: numbers that are the same each time
     std::uint64_t random_seed = 1;
     PushRules pushes = {};
+    FinishedJobs::Limits finished = {};
     Time now{std::chrono::seconds{1'700'000'000}};
   };
 

@@ -13,6 +13,7 @@ Broker::Broker(Ledger& ledger, const WorkUnitFormat& format, Options options)
       batches_(*parts_, options.random_seed),
       lock_secret_(options.lock_secret) {
   ledger.store().read_names_by(format);
+  ledger.store().finished().begin(format, options.finished);
   ledger.store().throttles().read_types_by(format);
 }
 
@@ -221,7 +222,7 @@ Admission Broker::admission() const {
 // ---- observation --------------------------------------------------------------------------------
 
 const FinishedJobs& Broker::finished() const {
-  return parts_->finished;
+  return parts_->ledger.store().finished();
 }
 
 Activity& Broker::activity() {

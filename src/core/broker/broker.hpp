@@ -12,7 +12,6 @@
 #include "core/broker/batches/batch_operations.hpp"
 #include "core/broker/features/activity.hpp"
 #include "core/broker/features/cron_runs.hpp"
-#include "core/broker/features/finished_jobs.hpp"
 #include "core/broker/features/push_once.hpp"
 #include "core/broker/features/type_meters.hpp"
 #include "core/broker/requests.hpp"
@@ -23,6 +22,7 @@
 #include "core/ports/run_watch.hpp"
 #include "core/ports/session.hpp"
 #include "core/ports/work_unit.hpp"
+#include "core/state/features/finished_jobs.hpp"
 #include "core/state/ledger.hpp"
 #include "core/state/view.hpp"
 

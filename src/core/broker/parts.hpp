@@ -43,7 +43,6 @@ struct BrokerParts {
   ConnectedClients clients;
   Tracking tracking;
   PushOnce push_once;
-  FinishedJobs finished;
   TypeMeters types;
   JobEvents events;
   ExpiredJobs expired;

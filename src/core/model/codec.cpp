@@ -186,6 +186,10 @@ class Decoder {
         // Ids begin at 1, and 0 is not in the index.
         if (value.id == 0) fail();
       }
+      if constexpr (std::is_same_v<Kind, JobFinished>) {
+        const bool is_number = value.number > 0 && value.number <= JobFinished::kNumberMax;
+        if (!is_number || value.id == 0) fail();
+      }
       return record;
     } else {
       return std::nullopt;

@@ -345,6 +345,16 @@ void each_field(Of<PushForgotten> auto& record, Visit& visit) {
 }
 
 template <typename Visit>
+void each_field(Of<JobFinished> auto& record, Visit& visit) {
+  visit_all<JobFinished>(visit, record.number, record.id, Byte{record.kind, JobKind::kWorkUnit},
+                         Byte{record.how, JobEnd::kExpired}, record.reserves, record.client,
+                         record.created_at, record.enqueued_at, record.began_at, record.ended_at,
+                         Text{record.queue, kQueueNameBytesMax}, Text{record.wid, kWidBytesMax},
+                         Text{record.name, JobFinished::kNameBytesMax},
+                         Text{record.jid, kJidBytesMax});
+}
+
+template <typename Visit>
 void each_field(Of<LockSecretDrawn> auto& record, Visit& visit) {
   visit_all<LockSecretDrawn>(visit, record.secret);
 }

@@ -261,11 +261,37 @@ struct PushForgotten {
   bool operator==(const PushForgotten&) const = default;
 };
 
+/// What is remembered of a job that has ended. Its views must live until the record is applied and
+/// encoded.
+struct JobFinished {
+  static constexpr std::uint8_t kTag = 22;
+  /// They are counted up, one for each job that ends.
+  static constexpr std::uint64_t kNumberMax = std::uint64_t{1} << 62;
+  static constexpr std::size_t kNameBytesMax = 600;
+
+  std::uint64_t number = 0;  ///< from 1: the order of their ends
+  JobId id = 0;
+  JobKind kind = JobKind::kBytes;
+  JobEnd how = JobEnd::kGone;
+  std::uint32_t reserves = 0;  ///< how often it was reserved
+  ClientId client = 0;         ///< the connection that held it at its end; 0: none did
+  Time created_at{};
+  Time enqueued_at{};
+  Time began_at{};  ///< of its last run, if it ended in one; else the epoch
+  Time ended_at{};
+  std::string_view queue;
+  std::string_view wid;   ///< of the worker that held it at its end, or empty
+  std::string_view name;  ///< `WorkUnitFormat::name_part`, or empty
+  std::string_view jid;   ///< by which its worker knew it, where `name` is empty
+
+  bool operator==(const JobFinished&) const = default;
+};
+
 using Record =
     std::variant<JobAdded, JobChanged, JobRemoved, QueueChanged, CountersChanged, HistoryChanged,
                  JobBatchAdded, JobBatchChanged, JobBatchRemoved, TrackChanged, TrackRemoved,
                  CronChanged, CronRemoved, ThrottleChanged, ThrottleRemoved, LockSecretDrawn,
-                 AttemptEnded, ClockRead, PushEnded, PushForgotten>;
+                 AttemptEnded, ClockRead, PushEnded, PushForgotten, JobFinished>;
 
 template <typename Kind, typename OfRecord = Record>
 inline constexpr bool kIsRecordKind = false;

@@ -46,6 +46,11 @@ Time made_at(const TrackChanged& changed) {
   return changed.updated_at;
 }
 
+/// So no later process has an earlier time: they end in the order of their numbers.
+Time made_at(const JobFinished& finished) {
+  return finished.ended_at;
+}
+
 template <typename Other>
 Time made_at(const Other&) {
   return Time{};
@@ -90,6 +95,11 @@ void Ledger::commit_held(JobChanged&& record) {
 }
 
 void Ledger::commit(JobRemoved&& record) {
+  write(record);
+  store_.apply(std::move(record));
+}
+
+void Ledger::commit(JobFinished&& record) {
   write(record);
   store_.apply(std::move(record));
 }

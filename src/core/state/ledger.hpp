@@ -33,6 +33,7 @@ class Ledger {
   void commit(JobAdded&& record);
   void commit(JobChanged&& record);
   void commit(JobRemoved&& record);
+  void commit(JobFinished&& record);
   /// The same for a record of anything but a job.
   void commit(Record&& record);
 

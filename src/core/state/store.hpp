@@ -12,6 +12,7 @@
 #include "core/state/batches/job_batches.hpp"
 #include "core/state/features/cron_entries.hpp"
 #include "core/state/features/ended_pushes.hpp"
+#include "core/state/features/finished_jobs.hpp"
 #include "core/state/features/log_clock.hpp"
 #include "core/state/features/stored_secret.hpp"
 #include "core/state/features/tracks.hpp"
@@ -24,8 +25,8 @@
 namespace millrace {
 
 /// The whole state that the log tells: jobs, batches of jobs, queues, totals, days, tracks, cron
-/// entries, throttles, pushes whose jobs have ended, the secret of locks. Records come in by
-/// `apply`, whether live, at a start or on a standby, and nothing else changes a job.
+/// entries, throttles, pushes whose jobs have ended, jobs that have, the secret of locks. Records
+/// come in by `apply`, whether live, at a start or on a standby, and nothing else changes a job.
 ///
 /// Each is a kind of live thing (`core/state/live_kind.hpp`), listed in `kinds`. What is said
 /// here of the log holds for every kind that is in that list.
@@ -66,6 +67,8 @@ class Store {
   [[nodiscard]] Tracks& tracks() { return tracks_; }
   [[nodiscard]] const Tracks& tracks() const { return tracks_; }
   [[nodiscard]] const EndedPushes& ended_pushes() const { return ended_pushes_; }
+  [[nodiscard]] FinishedJobs& finished() { return finished_; }
+  [[nodiscard]] const FinishedJobs& finished() const { return finished_; }
   [[nodiscard]] const LogClock& log_clock() const { return log_clock_; }
 
   // ---- the wall clock ---------------------------------------------------------------------------
@@ -113,8 +116,8 @@ class Store {
   /// `apply` does not compile. Totals are last: they end a batch (decision 5).
   static auto kinds(auto& self) {
     return std::tie(self.queues_, self.throttles_, self.jobs_, self.tracks_, self.batches_,
-                    self.days_, self.cron_, self.lock_secret_, self.ended_pushes_, self.log_clock_,
-                    self.totals_);
+                    self.days_, self.cron_, self.lock_secret_, self.ended_pushes_, self.finished_,
+                    self.log_clock_, self.totals_);
   }
   static void each_kind(auto& self, auto&& visit) {
     std::apply([&visit](auto&... kind) { (visit(kind), ...); }, kinds(self));
@@ -130,6 +133,7 @@ class Store {
   StoredSecret lock_secret_;
   Tracks tracks_;
   EndedPushes ended_pushes_;
+  FinishedJobs finished_;
   LogClock log_clock_;
   WallClock wall_clock_;
 };

@@ -85,6 +85,7 @@ class View {
   [[nodiscard]] std::size_t lock_count() const { return store().jobs().locks_in_force(); }
   [[nodiscard]] std::size_t tracked_job_count() const { return store().jobs().tracked().size(); }
   [[nodiscard]] const EndedPushes& ended_pushes() const { return store().ended_pushes(); }
+  [[nodiscard]] const FinishedJobs& finished() const { return store().finished(); }
   [[nodiscard]] std::size_t track_count() const { return store().tracks().size(); }
   [[nodiscard]] const Queue* find_queue(std::string_view name) const {
     return store().queues().find(name);

@@ -10,9 +10,9 @@
 
 #include "base/limits.hpp"
 #include "cli/options/choice.hpp"
-#include "core/broker/features/finished_jobs.hpp"
 #include "core/broker/features/push_once.hpp"
 #include "core/model/types.hpp"
+#include "core/state/features/finished_jobs.hpp"
 #include "core/throttle/limits.hpp"
 #include "server/backup/backup.hpp"
 #include "server/backup/restore.hpp"

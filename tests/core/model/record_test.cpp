@@ -227,6 +227,48 @@ TEST_CASE("record: an ended push is read as it was written, and so is its remova
   CHECK(hex_of(bytes) == "14efcdab8967452301ffffffffffffffffac0202");
 }
 
+TEST_CASE("record: a finished job is read as it was written") {
+  JobFinished finished{.number = JobFinished::kNumberMax,
+                       .id = 300,
+                       .kind = JobKind::kWorkUnit,
+                       .how = JobEnd::kExpired,
+                       .reserves = UINT32_MAX,
+                       .client = UINT64_MAX,
+                       .created_at = Time{1ns},
+                       .enqueued_at = Time{2ns},
+                       .began_at = Time{3ns},
+                       .ended_at = kNever,
+                       .queue = "queue",
+                       .wid = "wid",
+                       .name = "name",
+                       .jid = "jid"};
+  CHECK((round_trip(finished) == finished));
+  const std::string longest(JobFinished::kNameBytesMax, 'n');
+  finished.name = longest;
+  CHECK((round_trip(finished) == finished));
+  finished = {.number = 2, .id = 300, .ended_at = Time{1ns}, .queue = "q", .jid = "j"};
+  std::string bytes;
+  encode(finished, bytes);
+  CHECK(hex_of(bytes) ==
+        "1602ac0200020000000000020171000001"
+        "6a");
+}
+
+TEST_CASE("record: a finished job without a number, or with one that is too high, is refused") {
+  const auto is_read = [](JobFinished finished) {
+    finished.queue = "q";
+    std::string bytes;
+    encode(finished, bytes);
+    std::string_view rest = bytes;
+    return decode(rest).has_value();
+  };
+  CHECK(is_read({.number = 1, .id = 1}));
+  CHECK_FALSE(is_read({.number = 0, .id = 1}));
+  CHECK_FALSE(is_read({.number = 1, .id = 0}));
+  CHECK_FALSE(is_read({.number = JobFinished::kNumberMax + 1, .id = 1}));
+  CHECK_FALSE(is_read({.number = 1, .id = 1, .how = JobEnd::kFlushed}));
+}
+
 TEST_CASE("record: the secret of locks is read as it was written") {
   const LockSecretDrawn record{.secret = {.low = 0x0123456789abcdef, .high = UINT64_MAX}};
   CHECK((round_trip(record) == record));
@@ -409,6 +451,7 @@ TEST_CASE("record: its length is counted as it is written") {
         Record(ClockRead{.at = Time{1s}}), Record(whole_job_with_features()),
         Record(PushEnded{.key = {.high = 1, .low = 2}, .job = 300, .ended_at = Time{1s}}),
         Record(PushForgotten{.key = {.high = 1, .low = 2}}),
+        Record(JobFinished{.number = 300, .id = 1, .queue = "q", .wid = "wid", .name = "name"}),
         Record(AttemptEnded{.id = 1, .attempt = Attempt{.wid = "w"}}),
         Record(CronChanged{.id = "e", .runs = {{.jid = "jid"}}}), Record(CronRemoved{.id = "e"})}) {
     std::string bytes;

@@ -6,6 +6,12 @@
 namespace millrace::test {
 namespace {
 
+/// Some of the jobs that have ended, as few as are soon displaced.
+Broker::Options options(std::uint64_t seed) {
+  return {.random_seed = seed,
+          .finished = {.jobs_max = 5, .age_max = FinishedJobs::kAgeMax, .is_durable = true}};
+}
+
 /// A batch and its place in the log.
 struct Placed {
   Lsn begin;
@@ -16,7 +22,7 @@ using Log = std::vector<Placed>;
 /// Does random things to a broker, and writes down its batches as a journal would.
 class History {
  public:
-  explicit History(std::uint64_t seed) : fixture(seed), random_(seed) {
+  explicit History(std::uint64_t seed) : fixture(options(seed)), random_(seed) {
     for (int i = 0; i < 4; ++i) clients_.push_back(fixture.client());
   }
 
@@ -190,12 +196,18 @@ std::string tell_all(const BrokerFixture& fixture) {
     }
   }
   const Store& store = fixture.ledger.store();
+  store.finished().each_before(store.finished().end(), Time{}, [&](auto, const FinishedJob& job) {
+    out += "finished " + std::to_string(job.id) + " " + std::string(job.queue()) + " " +
+           std::to_string(static_cast<int>(job.how)) + "/" +
+           std::to_string(job.ended_at.time_since_epoch().count()) + "\n";
+    return true;
+  });
   return out + std::to_string(store.tracks().size()) + " tracks, " +
          std::to_string(store.jobs().tracked().size()) + " tracked jobs\n";
 }
 
 std::string replayed(const Log& log) {
-  BrokerFixture fresh;
+  BrokerFixture fresh(options(1));
   for (const Placed& each : log) REQUIRE(fresh.ledger.replay(each.batch, each.begin));
   return tell_all(fresh);
 }

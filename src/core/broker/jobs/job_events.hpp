@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/broker/features/finished_jobs.hpp"
+#include "core/broker/admission_control.hpp"
 #include "core/broker/features/push_once.hpp"
 #include "core/broker/features/tracking.hpp"
 #include "core/broker/requests.hpp"
@@ -23,14 +23,14 @@ class JobEvents {
     Ledger& ledger;
     Tracking& tracking;
     PushOnce& push_once;
-    FinishedJobs& finished;
+    const AdmissionControl& admission;
     Tally& tally;
   };
   explicit JobEvents(const Parts& parts)
       : ledger_(parts.ledger),
         tracking_(parts.tracking),
         push_once_(parts.push_once),
-        finished_(parts.finished),
+        admission_(parts.admission),
         tally_(parts.tally) {}
 
   /// Whether a job with these features may be pushed. Refused: its batch is not there, or another
@@ -68,9 +68,7 @@ class JobEvents {
   void remove(const Job& job, JobEnd end, Time now) {
     if (job.features) this->end(job, end, now);
     if (remembers(job, end)) push_once_.note_end(job, now);
-    if (end != JobEnd::kFlushed) {
-      finished_.note(job, ledger_.store().queues().at(job.queue), end, now);
-    }
+    if (end != JobEnd::kFlushed) note_finished(job, end, now);
     ledger_.commit(JobRemoved{.id = job.id});
   }
 
@@ -83,6 +81,18 @@ class JobEvents {
     const bool was_alive = throttles.lives(held);
     change();
     if (!was_alive) throttles.end_holder(held);
+  }
+
+  /// Of what the log tells, memory has no more and no less: so where the log must not grow, nobody
+  /// remembers an end that would be in it.
+  void note_finished(const Job& job, JobEnd end, Time now) {
+    FinishedJobs& finished = ledger_.store().finished();
+    const Queue& queue = ledger_.store().queues().at(job.queue);
+    if (!finished.is_durable()) {
+      finished.note(job, queue, end, now);
+    } else if (admission_.admits_growth()) {
+      ledger_.commit(finished.record_of(job, queue, end, now));
+    }
   }
 
   void begin(JobAdded& record, Time now);
@@ -98,7 +108,7 @@ class JobEvents {
   Ledger& ledger_;
   Tracking& tracking_;
   PushOnce& push_once_;
-  FinishedJobs& finished_;
+  const AdmissionControl& admission_;
   Tally& tally_;
 };
 

@@ -73,8 +73,8 @@ inline constexpr std::uint8_t kHasAttempts = 8;
 inline constexpr std::uint8_t kAll = kHoldsLock | kHasRun | kHasFailed | kHasAttempts;
 }  // namespace job_marks
 
-/// How a job that is removed has ended.
-enum class JobEnd {
+/// How a job that is removed has ended. Stored (`JobFinished`): a number keeps its meaning.
+enum class JobEnd : std::uint8_t {
   kSucceeded,  ///< ACK, or deleted by the connection that held it
   kFailed,     ///< a failed run, and it wants no retry
   kGone,       ///< deleted, discarded, purged, removed with its queue

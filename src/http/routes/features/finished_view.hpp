@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "core/broker/features/finished_jobs.hpp"
+#include "core/state/features/finished_jobs.hpp"
 #include "http/kit/json.hpp"
 #include "http/routes/site.hpp"
 

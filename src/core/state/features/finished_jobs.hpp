@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,7 +14,9 @@
 #include "core/model/features/job_features.hpp"
 #include "core/model/job.hpp"
 #include "core/model/queue.hpp"
+#include "core/model/record.hpp"
 #include "core/ports/work_unit.hpp"
+#include "core/state/log_order.hpp"
 
 namespace millrace {
 
@@ -33,7 +36,7 @@ struct FinishedJob {
   /// The worker that held it at its end, or empty.
   [[nodiscard]] std::string_view wid() const { return text(queue_bytes, wid_bytes); }
   /// `WorkUnitFormat::name_part` of a pushed job. Empty: its body was in the log only, or the part
-  /// is longer than `FinishedJobs::kNameBytesMax`.
+  /// is longer than `JobFinished::kNameBytesMax`.
   [[nodiscard]] std::string_view name() const { return has_name ? rest() : std::string_view{}; }
   /// By which its worker knew it, where `name` is empty.
   [[nodiscard]] std::string_view jid() const { return has_name ? std::string_view{} : rest(); }
@@ -56,29 +59,45 @@ struct FinishedJob {
   [[nodiscard]] std::string_view rest() const { return texts().substr(queue_bytes + wid_bytes); }
 };
 
-/// The jobs that ended last, in memory only. It is written for each job that ends, and read by
-/// people. Entries are used again, so a full ring allocates nothing.
+/// As it is in the log.
+[[nodiscard]] JobFinished record_of(std::uint64_t number, const FinishedJob& job);
+
+/// The jobs that ended last. It is written for each job that ends, and read by people. Entries are
+/// used again, so a full ring allocates nothing.
+///
+/// They are in memory only, or, where the limits say so, each of them is a record in the log: then
+/// this is a live kind, and without that it ignores records. What is in the ring follows from the
+/// records, in whatever order they come. So a record that another one has displaced is obsolete.
 class FinishedJobs {
  public:
   struct Limits {
     std::size_t jobs_max = 10'000;  ///< 0: nothing is remembered
     Duration age_max = 24h;         ///< what ended earlier is not shown
+    bool is_durable = false;        ///< they are in the log
 
     bool operator==(const Limits&) const = default;
   };
   static constexpr std::size_t kJobsMax = 100'000;  ///< they are searched one by one
   static constexpr Duration kAgeMax = 365 * 24h;
-  static constexpr std::size_t kNameBytesMax = 600;
 
-  /// `format` outlives this.
-  FinishedJobs(const WorkUnitFormat& format, Limits limits) : format_(format), limits_(limits) {}
+  FinishedJobs() = default;
   FinishedJobs(const FinishedJobs&) = delete;
   FinishedJobs& operator=(const FinishedJobs&) = delete;
 
-  /// The job is still there, and about to be removed from `queue`.
-  void note(const Job& job, const Queue& queue, JobEnd how, Time now);
+  /// To be called before the log is read; until then nothing is remembered. What was, is forgotten.
+  /// `format` outlives this.
+  void begin(const WorkUnitFormat& format, const Limits& limits);
 
-  /// A position: how many had ended when the job did. The job that ended first has 1.
+  /// The job is still there, and about to be removed from `queue`. Remembers it in memory only: not
+  /// where `is_durable`.
+  void note(const Job& job, const Queue& queue, JobEnd how, Time now);
+  /// The same as a record, which is to be committed. Its views are those of the job and the queue.
+  [[nodiscard]] JobFinished record_of(const Job& job, const Queue& queue, JobEnd how,
+                                      Time now) const;
+  [[nodiscard]] bool is_durable() const { return limits_.is_durable; }
+
+  /// A position: how many had ended when the job did. The job that ended first has 1. Some may be
+  /// missing, whose records the log lacks.
   using Number = std::uint64_t;
   using Visitor = std::function<bool(Number, const FinishedJob&)>;
 
@@ -100,36 +119,77 @@ class FinishedJobs {
   /// How many are not too old to be shown.
   [[nodiscard]] std::size_t shown(Time now) const;
   /// Those included that are.
-  [[nodiscard]] std::size_t size() const { return std::min<Number>(noted_, limits_.jobs_max); }
+  [[nodiscard]] std::size_t size() const { return count_; }
   [[nodiscard]] const Limits& limits() const { return limits_; }
 
+  // ---- as a live kind ---------------------------------------------------------------------------
+
+  /// Ignored: a record that is older than all of the ring.
+  void apply(JobFinished&& record);
+  [[nodiscard]] std::optional<Lsn> oldest_place() const { return log_.oldest_place(); }
+  void rewrite_oldest(std::string& batch);
+  void place(Lsn begin) {
+    log_.place(begin, [](Place) {});
+  }
+  [[nodiscard]] std::uint64_t live_bytes() const { return record_bytes_; }
+
  private:
+  /// In the ring.
+  using Place = std::uint32_t;
   static constexpr std::size_t kChunk = 256;
+  struct Logged {
+    LogNode node;
+    std::uint32_t bytes = 0;  ///< of the record
+  };
   struct Chunk {
     // What is searched, without a look at the jobs.
     std::array<JobId, kChunk> ids{};
+    std::array<Number, kChunk> numbers{};        ///< 0: none is there
     std::array<std::uint32_t, kChunk> hashes{};  ///< of jids; see `hash_some_names`
     std::array<FinishedJob, kChunk> jobs;
+    std::unique_ptr<std::array<Logged, kChunk>> logged;  ///< where `is_durable`; else null
   };
 
-  [[nodiscard]] std::size_t place_of(Number number) const {
-    return (number - 1) % limits_.jobs_max;
+  /// The lowest number for which the ring has a place.
+  [[nodiscard]] Number oldest() const {
+    return noted_ - std::min<Number>(noted_, limits_.jobs_max) + 1;
   }
-  [[nodiscard]] const FinishedJob& at(std::size_t place) const {
+  [[nodiscard]] Place place_of(Number number) const {
+    return static_cast<Place>((number - 1) % limits_.jobs_max);
+  }
+  [[nodiscard]] const FinishedJob& at(Place place) const {
     return chunks_[place / kChunk]->jobs[place % kChunk];
   }
+  [[nodiscard]] Number& number_at(Place place) const {
+    return chunks_[place / kChunk]->numbers[place % kChunk];
+  }
+  /// Of those from `oldest` to `noted_`.
+  [[nodiscard]] bool has(Number number) const { return number_at(place_of(number)) == number; }
   [[nodiscard]] bool is_shown(const FinishedJob& job, Time now) const {
     return now - job.ended_at <= limits_.age_max;
   }
-  void write_texts(const Job& job, std::string_view queue, FinishedJob& entry) const;
+  void write(Place place, const JobFinished& record);
+  void skip_to(Number number);
+  void make_room(Place place);
+  void clear(Place place);
   [[nodiscard]] std::uint32_t hash_of(const FinishedJob& job) const;
 
-  const WorkUnitFormat& format_;
-  const Limits limits_;
-  Number noted_ = 0;
+  const WorkUnitFormat* format_ = nullptr;  ///< null: it has not begun
+  Limits limits_{.jobs_max = 0};
+  Number noted_ = 0;       ///< the highest number so far; where it is not 0, that job is there
+  std::size_t count_ = 0;  ///< of those that are there
   std::vector<std::unique_ptr<Chunk>> chunks_;
   /// Those up to this one have a hash: few ask, so they are made when somebody does.
   mutable Number hashed_ = 0;
+
+  struct NodeOf {
+    FinishedJobs* jobs;
+    LogNode& operator()(Place place) const {
+      return (*jobs->chunks_[place / kChunk]->logged)[place % kChunk].node;
+    }
+  };
+  LogOrder<NodeOf> log_{NodeOf{this}};
+  std::uint64_t record_bytes_ = 0;
 };
 
 }  // namespace millrace

@@ -1,0 +1,249 @@
+#include "core/state/features/finished_jobs.hpp"
+
+#include <cstring>
+
+#include "core/model/codec.hpp"
+
+namespace millrace {
+namespace {
+
+/// All texts of an entry in one.
+void write_texts(const JobFinished& record, FinishedJob& entry) {
+  entry.has_name = !record.name.empty();
+  const std::string_view rest = entry.has_name ? record.name : record.jid;
+  entry.queue_bytes = static_cast<std::uint32_t>(record.queue.size());
+  entry.wid_bytes = static_cast<std::uint32_t>(record.wid.size());
+  const std::size_t bytes = record.queue.size() + record.wid.size() + rest.size();
+  entry.bytes = static_cast<std::uint32_t>(bytes);
+  const bool is_long = bytes > entry.short_texts.size();
+  entry.long_texts.resize(is_long ? bytes : 0);
+  char* to = is_long ? entry.long_texts.data() : entry.short_texts.data();
+  for (const std::string_view text : {record.queue, record.wid, rest}) {
+    if (!text.empty()) std::memcpy(to, text.data(), text.size());
+    to += text.size();
+  }
+}
+
+/// All but how and when. Inlined, as `write` is: each job that ends passes, and where it is only
+/// noted, no record is made for it.
+[[gnu::always_inline]] inline JobFinished describe(std::uint64_t number, const Job& job,
+                                                   const Queue& queue,
+                                                   const WorkUnitFormat& format) {
+  JobFinished record{.number = number,
+                     .id = job.id,
+                     .kind = job.kind,
+                     .reserves = job.tallies().reserves,
+                     .created_at = job.created_at,
+                     .enqueued_at = job.enqueued_at,
+                     .queue = queue.name};
+  const Reservation* const held = job.reservation();
+  if (held != nullptr) {
+    record.client = held->client;
+    record.began_at = held->reserved_at;
+    record.wid = held->wid;
+  }
+  if (job.kind != JobKind::kWorkUnit) return record;
+  if (!job.is_spilled()) record.name = format.name_part(job.body_view());
+  if (record.name.size() > JobFinished::kNameBytesMax) record.name = {};
+  if (record.name.empty() && held != nullptr) record.jid = held->jid;
+  return record;
+}
+
+}  // namespace
+
+JobFinished record_of(std::uint64_t number, const FinishedJob& job) {
+  return {.number = number,
+          .id = job.id,
+          .kind = job.kind,
+          .how = job.how,
+          .reserves = job.reserves,
+          .client = job.client,
+          .created_at = job.created_at,
+          .enqueued_at = job.enqueued_at,
+          .began_at = job.began_at,
+          .ended_at = job.ended_at,
+          .queue = job.queue(),
+          .wid = job.wid(),
+          .name = job.name(),
+          .jid = job.jid()};
+}
+
+void FinishedJobs::begin(const WorkUnitFormat& format, const Limits& limits) {
+  format_ = &format;
+  limits_ = limits;
+  limits_.is_durable = limits.is_durable && limits.jobs_max > 0;
+  noted_ = hashed_ = 0;
+  count_ = 0;
+  chunks_.clear();
+  log_ = LogOrder<NodeOf>(NodeOf{this});
+  record_bytes_ = 0;
+}
+
+// ---- ends ---------------------------------------------------------------------------------------
+
+JobFinished FinishedJobs::record_of(const Job& job, const Queue& queue, JobEnd how,
+                                    Time now) const {
+  JobFinished record = describe(noted_ + 1, job, queue, *format_);
+  record.how = how;
+  record.ended_at = now;
+  return record;
+}
+
+[[gnu::always_inline]] inline void FinishedJobs::write(Place place, const JobFinished& record) {
+  Chunk& chunk = *chunks_[place / kChunk];
+  Number& number = chunk.numbers[place % kChunk];
+  if (number == 0) ++count_;
+  number = record.number;
+  chunk.ids[place % kChunk] = record.id;
+  FinishedJob& entry = chunk.jobs[place % kChunk];
+  entry.id = record.id;
+  entry.kind = record.kind;
+  entry.how = record.how;
+  entry.reserves = record.reserves;
+  entry.client = record.client;
+  entry.created_at = record.created_at;
+  entry.enqueued_at = record.enqueued_at;
+  entry.began_at = record.began_at;
+  entry.ended_at = record.ended_at;
+  write_texts(record, entry);
+}
+
+void FinishedJobs::note(const Job& job, const Queue& queue, JobEnd how, Time now) {
+  if (limits_.jobs_max == 0) return;
+  JobFinished record = describe(noted_ + 1, job, queue, *format_);
+  record.how = how;
+  record.ended_at = now;
+  noted_ = record.number;
+  const Place place = place_of(record.number);
+  make_room(place);
+  write(place, record);
+}
+
+void FinishedJobs::make_room(Place place) {
+  while (place / kChunk >= chunks_.size()) {
+    Chunk& chunk = *chunks_.emplace_back(std::make_unique<Chunk>());
+    if (is_durable()) chunk.logged = std::make_unique<std::array<Logged, kChunk>>();
+  }
+}
+
+// ---- in the log ---------------------------------------------------------------------------------
+
+void FinishedJobs::apply(JobFinished&& record) {
+  if (!is_durable() || record.number + limits_.jobs_max <= noted_) return;
+  const Place place = place_of(record.number);
+  make_room(place);
+  if (record.number > noted_) skip_to(record.number);
+  // What it displaces; or itself, as it was before compaction wrote it again.
+  clear(place);
+  write(place, record);
+  hashed_ = std::min(hashed_, record.number - 1);
+  Logged& logged = (*chunks_[place / kChunk]->logged)[place % kChunk];
+  logged.bytes = static_cast<std::uint32_t>(encoded_bytes(record));
+  record_bytes_ += logged.bytes;
+  // The offset within the batch does not matter: a batch is never cut, so its beginning will do.
+  log_.push_newest(place, 0);
+}
+
+/// Of the numbers between, no record has come so far: what is in their places is too old.
+void FinishedJobs::skip_to(Number number) {
+  const Number reach = number - std::min<Number>(number, limits_.jobs_max);
+  for (Number between = std::max(noted_, reach) + 1; between < number; ++between) {
+    const Place place = place_of(between);
+    make_room(place);
+    clear(place);
+  }
+  noted_ = number;
+}
+
+void FinishedJobs::clear(Place place) {
+  Chunk& chunk = *chunks_[place / kChunk];
+  Number& number = chunk.numbers[place % kChunk];
+  if (number == 0) return;
+  number = 0;
+  --count_;
+  chunk.ids[place % kChunk] = 0;
+  chunk.hashes[place % kChunk] = 0;
+  record_bytes_ -= (*chunk.logged)[place % kChunk].bytes;
+  log_.remove(place);
+}
+
+void FinishedJobs::rewrite_oldest(std::string& batch) {
+  const Place place = log_.oldest().value();
+  log_.remove(place);
+  encode(millrace::record_of(number_at(place), at(place)), batch);
+  log_.push_newest(place, 0);
+}
+
+// ---- reading ------------------------------------------------------------------------------------
+
+void FinishedJobs::each_before(Number number, Time now, const Visitor& visit) const {
+  number = std::min(number, end());
+  while (number > oldest()) {
+    if (!has(--number)) continue;
+    const FinishedJob& job = at(place_of(number));
+    // Those before it ended earlier still.
+    if (!is_shown(job, now) || !visit(number, job)) return;
+  }
+}
+
+std::size_t FinishedJobs::shown(Time now) const {
+  Number first = oldest();
+  // Halved until it is found, since they are in the order of their ends.
+  for (Number end = noted_ + 1; first < end;) {
+    const Number middle = first + (end - first) / 2;
+    Number there = middle;
+    while (!has(there)) ++there;
+    if (is_shown(at(place_of(there)), now)) {
+      end = middle;
+    } else {
+      first = there + 1;
+    }
+  }
+  const std::size_t places = noted_ + 1 - first;
+  if (count_ == noted_ + 1 - oldest()) return places;
+  std::size_t shown = 0;
+  for (Number number = first; number <= noted_; ++number) shown += has(number) ? 1 : 0;
+  return shown;
+}
+
+const FinishedJob* FinishedJobs::find(JobId id, Time now) const {
+  if (id == 0) return nullptr;
+  for (const auto& chunk : chunks_) {
+    const auto found = std::find(chunk->ids.begin(), chunk->ids.end(), id);
+    if (found == chunk->ids.end()) continue;
+    const FinishedJob& job = chunk->jobs[static_cast<std::size_t>(found - chunk->ids.begin())];
+    return is_shown(job, now) ? &job : nullptr;
+  }
+  return nullptr;
+}
+
+std::uint32_t FinishedJobs::hash_of(const FinishedJob& job) const {
+  if (job.has_name) return format_->hash_of_name(format_->read_name(job.name()).jid);
+  return job.jid().empty() ? 0 : format_->hash_of_name(job.jid());
+}
+
+bool FinishedJobs::hash_some_names(Number number) const {
+  hashed_ = std::max(hashed_, oldest() - 1);
+  number = std::min(number, noted_);
+  for (std::size_t made = 0; hashed_ < number && made < kSliceJobs; ++made) {
+    const Place place = place_of(++hashed_);
+    const std::uint32_t hash = has(hashed_) ? hash_of(at(place)) : 0;
+    chunks_[place / kChunk]->hashes[place % kChunk] = hash;
+  }
+  return hashed_ >= number;
+}
+
+void FinishedJobs::each_named(std::uint32_t hash, std::size_t limit, Time now,
+                              const std::function<void(const FinishedJob&)>& visit) const {
+  while (!hash_some_names(noted_)) {
+  }
+  for (Number number = noted_; number >= oldest() && limit > 0; --number) {
+    const Place place = place_of(number);
+    if (chunks_[place / kChunk]->hashes[place % kChunk] != hash) continue;
+    if (!is_shown(at(place), now)) return;
+    visit(at(place));
+    --limit;
+  }
+}
+
+}  // namespace millrace
