@@ -140,7 +140,7 @@ export default {
             "span",
             { class: "dim" },
             `The server keeps the last ${count(limits.jobs)} for ${span(limits.seconds)}. `,
-            "A restart forgets them.",
+            limits.is_durable ? "They outlive a restart." : "A restart forgets them.",
           ),
       ),
     ];

@@ -80,7 +80,8 @@ struct Config {
   std::uint64_t connections_max = 0;    ///< of Faktory clients; 0: no limit
   std::size_t dead_jobs_max = 1'000'000;
   PushRules pushes;
-  FinishedJobs::Limits finished;
+  FinishedJobs::Limits finished;  ///< without `is_durable`
+  bool is_finished_durable = false;
   std::optional<Duration> worker_timeout = 60s;  ///< see `WorkerRules`
   std::uint32_t poison_after = 3;
   bool extends_while_alive = false;

@@ -70,6 +70,12 @@ Outcome<Done> check_together(const Config& config) {
   if (config.is_volatile && config.has_asked_for_syncs) {
     return Problem{"--volatile and --sync always contradict each other: leave one out"};
   }
+  if (config.is_finished_durable && config.finished.jobs_max == 0) {
+    return Problem{"--keep-finished-durable needs finished jobs to keep: --keep-finished is 0"};
+  }
+  if (config.is_finished_durable && config.is_volatile) {
+    return Problem{"--volatile and --keep-finished-durable contradict each other: leave one out"};
+  }
   // Smaller segments are a choice for a disk that may become full, and there a job must fit into
   // the reserved segments. Jobs longer than a segment of the default size are allowed.
   if (config.job_bytes_max > config.segment_bytes &&

@@ -72,6 +72,7 @@ std::vector<std::pair<std::string, std::string>> shown_options(const Config& con
           {"push-once", pushes()},
           {"keep-finished", std::to_string(config.finished.jobs_max) + "," +
                                 std::to_string(config.finished.age_max / 1s) + "s"},
+          {"keep-finished-durable", yes_or_no(config.is_finished_durable)},
           {"worker-timeout", config.worker_timeout ? std::to_string(*config.worker_timeout / 1s)
                                                    : std::string("off")},
           {"poison-after", std::to_string(config.poison_after)},

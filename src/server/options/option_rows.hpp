@@ -105,6 +105,11 @@ inline constexpr std::array kOptionRows = {
         [](Config& c, const std::string& text) { return set_finished(c.finished, text); },
         is_same<&Config::finished>},
     OptionRow{
+        "keep-finished-durable", nullptr,
+        "Finished jobs are in the journal too, and outlive a restart",
+        [](Config& c, const std::string& text) { return set_switch(c.is_finished_durable, text); },
+        is_same<&Config::is_finished_durable>},
+    OptionRow{
         "worker-timeout", "SECONDS",
         "Jobs of a worker that is gone come back after this time, 5 to 86400, or off (default: 60)",
         [](Config& c, const std::string& text) { return set_timeout(c.worker_timeout, text); },

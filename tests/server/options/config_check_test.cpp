@@ -39,6 +39,15 @@ TEST_CASE("config check: a contradiction counts wherever its halves come from") 
   CHECK(serve_with({"--volatile=false", "--sync=always"}).action == Action::kServe);
 }
 
+TEST_CASE("config check: finished jobs outlive a restart where some are kept, in a journal") {
+  CHECK(serve_with({"--keep-finished-durable"}).action == Action::kServe);
+  CHECK(serve_with({"--keep-finished=1", "--keep-finished-durable"}).action == Action::kServe);
+  CHECK(serve_with({"--keep-finished-durable", "--keep-finished=0"}).text ==
+        "--keep-finished-durable needs finished jobs to keep: --keep-finished is 0");
+  CHECK(serve_with({"--keep-finished-durable", "--volatile"}).text ==
+        "--volatile and --keep-finished-durable contradict each other: leave one out");
+}
+
 TEST_CASE("config check: the defaults go together") {
   CHECK(check_together(Config{}));
 }

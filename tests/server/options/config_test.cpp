@@ -105,6 +105,12 @@ TEST_CASE("config: which pushes are known when they are sent again") {
   CHECK(refusal({"--push-once", "2592001"}).ends_with(", or on or off"));
 }
 
+TEST_CASE("config: whether finished jobs outlive a restart") {
+  CHECK_FALSE(serve({}).is_finished_durable);
+  CHECK(serve({"--keep-finished-durable"}).is_finished_durable);
+  CHECK(serve({"--keep-finished-durable", "--keep-finished", "7,2d"}).finished.jobs_max == 7);
+}
+
 TEST_CASE("config: a time after which workers are gone, and how often, have limits") {
   CHECK(serve({}).worker_timeout == 60s);
   CHECK(serve({}).poison_after == 3);

@@ -118,6 +118,7 @@ Response go_on_listing_finished(const std::shared_ptr<FinishedListing>& listing,
                {"kept", finished.shown(now)},
                {"limits",
                 {{"jobs", limits.jobs_max},
+                 {"is_durable", limits.is_durable},
                  {"seconds", std::chrono::floor<std::chrono::seconds>(limits.age_max).count()}}},
                {"counts", show_counts(listing->site.broker.view())}})};
 }

@@ -33,7 +33,7 @@ TEST_CASE("finished: the latest come first, with what is known of them") {
   CHECK(done["runs"] == 1);
   CHECK(done["jid"] != "");
   CHECK(page["kept"] == 2);
-  CHECK(page["limits"] == Json{{"jobs", 10'000}, {"seconds", 86'400}});
+  CHECK(page["limits"] == Json{{"jobs", 10'000}, {"is_durable", false}, {"seconds", 86'400}});
   CHECK(page["next"] == nullptr);
 }
 
