@@ -182,7 +182,7 @@ void World::start_on_copy(std::uint64_t promised) {
   auto opened = journal::FileJournal::open(platter_, kCopy, std::move(options));
   demand(opened.has_value(), "a backup is refused");
   Ledger ledger;
-  Broker broker(ledger, format_, {});
+  Broker broker(ledger, format_, {.finished = kFinished});
   Lsn last = 0;
   const auto replayed = server::replay(**opened, ledger, [&](Lsn begin) {
     last = begin;

@@ -36,6 +36,7 @@ TEST_CASE("simulation: the server holds in ten worlds with all features") {
   CHECK(totals.features.slots_reclaimed > 0);
   CHECK(totals.features.jobs_lost > 0);
   CHECK(totals.features.pushes_repeated > 0);
+  CHECK(totals.features.finished_recovered > 0);
 }
 
 TEST_CASE("simulation: an ACK that frees the lock of another job is found") {
@@ -100,6 +101,18 @@ TEST_CASE("simulation: a push that is sent again and adds a job is found") {
 
 TEST_CASE("simulation: a push whose job has ended and that is forgotten in a crash is found") {
   CHECK(is_found({.wrap_journal = broken::ended_pushes_lost()}));
+}
+
+TEST_CASE("simulation: a finished job that is forgotten in a crash is found") {
+  CHECK(is_found({.wrap_journal = broken::finished_jobs_lost()}));
+}
+
+TEST_CASE("simulation: a finished job that is not in the frame of its end is found") {
+  CHECK(is_found({.wrap_journal = broken::finished_jobs_in_the_next_batch()}));
+}
+
+TEST_CASE("simulation: a finished job that is forgotten in compaction is found") {
+  CHECK(is_found({.wrap_journal = broken::finished_jobs_lost_in_compaction()}));
 }
 
 TEST_CASE("simulation: names that are forgotten in a restart are found") {

@@ -37,7 +37,8 @@ World::Process::Process(World& world, std::unique_ptr<journal::FileSystem> files
              {.random_seed = world.random_.draw(),
               .lock_secret = {.low = world.random_.draw(), .high = 1},
               .pushes = {.is_on = world.options_.repeats != Options::Repeats::kNone,
-                         .after_end = world.push_memory_}}),
+                         .after_end = world.push_memory_},
+              .finished = world.finished_}),
       beanstalk(broker, world.format_, {}, world.now_),
       faktory(broker, world.format_, {}, world.now_),
       environment(world),
@@ -316,6 +317,7 @@ void World::check_recovered(const Stream& stream) {
   settle(process_->broker.view(), model_.facts);
   compare(process_->broker, model_, now_);
   if (!is_synced_enough) check_handed_out(point);
+  totals_.features.finished_recovered += model_.facts.finished.size();
   handed_out_.clear();
   if (point < known_point_) totals_.unsynced_lost += known_point_ - point;
   first_point_ = known_point_ = synced_point_ = point;

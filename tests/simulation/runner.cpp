@@ -78,7 +78,8 @@ std::string to_text(const Totals& totals) {
           row(features.limits_by_hand, "limits set by hand") +
           row(features.jobs_lost, "jobs that came back from workers that were gone") +
           row(features.slots_reclaimed, "slots taken back from workers that were gone") +
-          row(features.pushes_repeated, "pushes that were sent again, and added no job");
+          row(features.pushes_repeated, "pushes that were sent again, and added no job") +
+          row(features.finished_recovered, "jobs that a start knew to have ended");
   for (std::size_t i = 0; i < kFaultCount; ++i) text += row(totals.faults[i], kFaultNames[i]);
   return text + std::to_string(totals.flips) +
          " flipped bits: " + std::to_string(totals.flips_refused) + " refused, " +

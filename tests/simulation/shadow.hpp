@@ -5,9 +5,14 @@
 
 namespace millrace::simulation {
 
-/// A state without clients: what replaying a log gives.
+/// So few that the ring is soon full.
+inline constexpr FinishedJobs::Limits kFinished{
+    .jobs_max = 20, .age_max = FinishedJobs::kAgeMax, .is_durable = true};
+
+/// A state without clients: what replaying a log gives. Finished jobs are in it where the log has
+/// them.
 struct Shadow {
-  explicit Shadow(const WorkUnitFormat& format) : broker(ledger, format, {}) {}
+  explicit Shadow(const WorkUnitFormat& format) : broker(ledger, format, {.finished = kFinished}) {}
   Ledger ledger;
   Broker broker;
 };

@@ -44,6 +44,12 @@ Client::Fetches draw_fetches(Random& random) {
 /// For how long after the ends of their jobs pushes are known.
 const std::vector<Duration> kPushMemories = {0s, 2s, 30s, 3600s};
 
+/// Drawn by itself, too: all other worlds are those that they were.
+bool keeps_finished(std::uint64_t seed) {
+  constexpr std::uint64_t kSeedOfFinished = 0xf1415;
+  return Random(seed ^ kSeedOfFinished).one_in(2);
+}
+
 ModelLimits draw_limits(Random& random) {
   static const std::vector<Duration> kTimeouts = {5s, 70s, 1000s};
   ModelLimits limits{.concurrency = static_cast<std::uint32_t>(random.below(4)),
@@ -96,6 +102,7 @@ FeatureTotals& FeatureTotals::operator+=(const FeatureTotals& other) {
   jobs_lost += other.jobs_lost;
   slots_reclaimed += other.slots_reclaimed;
   pushes_repeated += other.pushes_repeated;
+  finished_recovered += other.finished_recovered;
   return *this;
 }
 
@@ -154,6 +161,10 @@ World::World(Options options)
     limits_ = draw_all_limits(random_);
     push_memory_ = random_.pick(kPushMemories);
     model_.set_push_memory(push_memory_);
+    if (keeps_finished(options_.seed)) {
+      finished_ = kFinished;
+      model_.set_finished_max(kFinished.jobs_max);
+    }
   }
   totals_.features.worlds = workload_.sizes().has_features ? 1 : 0;
   landmarks_.push_back({});

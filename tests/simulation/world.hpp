@@ -39,9 +39,10 @@ struct FeatureTotals {
   std::uint64_t batches_dropped = 0;
   std::uint64_t callbacks = 0;
   std::uint64_t limits_by_hand = 0;
-  std::uint64_t jobs_lost = 0;        ///< by workers that were gone
-  std::uint64_t slots_reclaimed = 0;  ///< since their worker was gone
-  std::uint64_t pushes_repeated = 0;  ///< that added no job
+  std::uint64_t jobs_lost = 0;           ///< by workers that were gone
+  std::uint64_t slots_reclaimed = 0;     ///< since their worker was gone
+  std::uint64_t pushes_repeated = 0;     ///< that added no job
+  std::uint64_t finished_recovered = 0;  ///< jobs that a start knew to have ended
 
   FeatureTotals& operator+=(const FeatureTotals& other);
 };
@@ -261,9 +262,10 @@ class World {
   Model model_;
   Conversation conversation_;
   Time now_;
-  LimitsByName limits_;     ///< in worlds with features
-  Duration push_memory_{};  ///< the same
-  Time latest_now_{};       ///< of all processes so far
+  LimitsByName limits_;            ///< in worlds with features
+  Duration push_memory_{};         ///< the same
+  FinishedJobs::Limits finished_;  ///< the same: in some of them
+  Time latest_now_{};              ///< of all processes so far
   std::uint64_t segment_bytes_;
   std::uint64_t memory_bytes_;
   journal::SyncMode sync_mode_;

@@ -1,6 +1,7 @@
 #include "simulation/audit/audit_features.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 
 #include "core/model/codec.hpp"
@@ -170,6 +171,45 @@ void compare_slots(const Store& store, const Model& model) {
   }
 }
 
+// ---- finished jobs ------------------------------------------------------------------------------
+
+JobEnd end_of(ModelEnd end) {
+  switch (end) {
+    case ModelEnd::kSucceeded:
+      return JobEnd::kSucceeded;
+    case ModelEnd::kFailed:
+      return JobEnd::kFailed;
+    case ModelEnd::kExpired:
+      return JobEnd::kExpired;
+    case ModelEnd::kGone:
+      break;
+  }
+  return JobEnd::kGone;
+}
+
+/// The latest first. Those that ended together may be in any order.
+void compare_finished(const FinishedJobs& finished, const Model& model) {
+  if (model.finished_max() == 0) return;
+  std::deque<ModelFinished> left = model.facts.finished;
+  demand(finished.size() == std::min(left.size(), model.finished_max()),
+         "the count of finished jobs is wrong");
+  std::size_t seen = 0;
+  finished.each_before(finished.end(), Time{}, [&](auto, const FinishedJob& job) {
+    const std::string name = "finished job " + std::to_string(job.id);
+    const auto expected = std::find_if(
+        left.begin(), left.end(), [&](const ModelFinished& each) { return each.id == job.id; });
+    if (expected == left.end()) throw Violation(name + " is one too many");
+    if (expected->ended_at != left.back().ended_at) disagree(name, "place among the others");
+    if (job.ended_at != expected->ended_at) disagree(name, "end");
+    if (job.how != end_of(expected->how)) disagree(name, "outcome");
+    if (job.queue() != expected->queue) disagree(name, "queue");
+    left.erase(expected);
+    ++seen;
+    return true;
+  });
+  demand(seen == finished.size(), "a finished job is not listed");
+}
+
 }  // namespace
 
 BatchRole role_named(std::string_view name) {
@@ -192,6 +232,7 @@ void compare_features(const Broker& broker, const Model& model) {
   demand(broker.view().lock_count() == locks - lent, "the count of locks in force is wrong");
   compare_batches(store, model);
   compare_slots(store, model);
+  compare_finished(store.finished(), model);
   demand(store.tracks().size() == model.facts.tracks.size(), "the count of tracks is wrong");
   demand(store.ended_pushes().size() == model.facts.ended_pushes.size(),
          "the count of pushes that are remembered is wrong");
@@ -220,6 +261,13 @@ std::string stored_features(const Store& store) {
     if (push != nullptr) encode(PushEnded(*push), pushes[push->key]);
   }
   for (const auto& [key, record] : pushes) bytes += record;
+  const FinishedJobs& finished = store.finished();
+  if (finished.is_durable()) {
+    finished.each_before(finished.end(), Time{}, [&](auto number, const FinishedJob& job) {
+      encode(record_of(number, job), bytes);
+      return true;
+    });
+  }
   for (const std::string& name : {kThrottledQueue, kLimitedType}) {
     const Throttle* const throttle = store.throttles().find(name);
     if (throttle == nullptr || !throttle->by_hand) continue;

@@ -1,5 +1,7 @@
 #include "simulation/broken/broken_features.hpp"
 
+#include <algorithm>
+#include <functional>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -34,14 +36,28 @@ void set_lock(Ledger& ledger, const Job& job, bool holds) {
   ledger.commit(JobChanged{.id = job.id, .fields = std::move(fields)});
 }
 
+/// So many bytes, three or more, that change nothing: jobs are removed that are not there.
+std::string filler(std::size_t bytes) {
+  constexpr std::size_t kMost = 9;
+  std::string text;
+  while (bytes > 0) {
+    // None is left that is too short.
+    const std::size_t next = bytes <= kMost ? bytes : std::min(kMost, bytes - 5);
+    const auto id = (JobId{1} << 7 * (next - 1)) - 1;
+    encode(JobRemoved{.id = id}, text);
+    bytes -= next;
+  }
+  return text;
+}
+
 /// Leaves some records out of the log, or writes them with the next batch.
 class Held final : public PassingJournal {
  public:
-  using IsMeant = bool (*)(const Record& record);
+  using IsMeant = std::function<bool(const Record& record)>;
   enum class Until { kNextBatch, kForEver };
 
   Held(Journal& journal, IsMeant is_meant, Until until)
-      : PassingJournal(journal), is_meant_(is_meant), until_(until) {}
+      : PassingJournal(journal), is_meant_(std::move(is_meant)), until_(until) {}
 
   Result<Span, Deposed> append(Epoch epoch, std::string batch) override {
     const std::string before = std::exchange(held_, {});
@@ -52,7 +68,10 @@ class Held final : public PassingJournal {
       const Outcome<Record> record = decode(rest);
       CHECK(record.has_value());
       const std::string bytes = batch.substr(begin, batch.size() - rest.size() - begin);
-      (is_meant_(*record) ? held_ : written) += bytes;
+      const bool is_held = is_meant_(*record);
+      (is_held ? held_ : written) += bytes;
+      // Bodies are where they would be.
+      if (is_held) written += filler(bytes.size());
     }
     if (until_ == Until::kForEver) held_.clear();
     // At the end, so that all else is where it would be.
@@ -87,7 +106,9 @@ class UndoneCallbacks final : public PassingJournal {
 };
 
 JournalWrap held(Held::IsMeant is_meant, Held::Until until) {
-  return [=](Journal& journal) { return std::make_unique<Held>(journal, is_meant, until); };
+  return [is_meant = std::move(is_meant), until](Journal& journal) {
+    return std::make_unique<Held>(journal, is_meant, until);
+  };
 }
 
 }  // namespace
@@ -206,6 +227,29 @@ JournalWrap tracks_lost() {
 JournalWrap ended_pushes_lost() {
   return held([](const Record& record) { return std::holds_alternative<PushEnded>(record); },
               Held::Until::kForEver);
+}
+
+JournalWrap finished_jobs_lost() {
+  return held([](const Record& record) { return std::holds_alternative<JobFinished>(record); },
+              Held::Until::kForEver);
+}
+
+JournalWrap finished_jobs_in_the_next_batch() {
+  return held([](const Record& record) { return std::holds_alternative<JobFinished>(record); },
+              Held::Until::kNextBatch);
+}
+
+JournalWrap finished_jobs_lost_in_compaction() {
+  // Those that are written once more, as the others have a higher number each time.
+  return held(
+      [highest = std::uint64_t{0}](const Record& record) mutable {
+        const auto* const finished = std::get_if<JobFinished>(&record);
+        if (finished == nullptr) return false;
+        const bool is_old = finished->number <= highest;
+        highest = std::max(highest, finished->number);
+        return is_old;
+      },
+      Held::Until::kForEver);
 }
 
 JournalWrap callbacks_lost() {

@@ -53,6 +53,11 @@ JournalWrap tracks_lost();
 /// Pushes whose jobs have ended are not in the log.
 JournalWrap ended_pushes_lost();
 
+/// Finished jobs are not in the log; or not in the frame of their ends; or not after compaction.
+JournalWrap finished_jobs_lost();
+JournalWrap finished_jobs_in_the_next_batch();
+JournalWrap finished_jobs_lost_in_compaction();
+
 /// Callbacks are not in the log.
 JournalWrap callbacks_lost();
 

@@ -30,6 +30,7 @@ Failover::Failover(Options options)
       log_name_(random_.draw() | 1),
       is_strict_(random_.one_in(4)) {
   totals_.worlds = 1;
+  model_.set_finished_max(kFinished.jobs_max);
   log_.message_bytes_max = random_.pick(options_.message_bytes);
   log_.checks_expected_last = options_.mistake != Mistake::kNoFence;
   for (const char* const name : {"a", "b", "c"}) {

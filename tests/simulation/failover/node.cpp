@@ -44,7 +44,8 @@ Failover::Process::Process(Failover& world_of, Node& on,
                            }}),
       broker(ledger, world.format_,
              Broker::Options{.random_seed = world.random_.draw(),
-                             .lock_secret = {.low = world.random_.draw(), .high = 1}}),
+                             .lock_secret = {.low = world.random_.draw(), .high = 1},
+                             .finished = kFinished}),
       standby(ledger, standby_journal) {}
 
 Failover::Process::~Process() = default;

@@ -267,6 +267,7 @@ void Model::end(JobId id, End how, Time now) {
   facts.jobs.erase(id);
   if (job.features.is_tracked) end_track(id, job, how, now);
   if (job.is_pushed) note_end_of_push(job, now);
+  note_finished(id, job, how, now);
   if (job.features.batch != 0) end_in_batch(id, job, how);
 }
 

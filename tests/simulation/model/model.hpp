@@ -85,6 +85,17 @@ struct ModelLimits {
   [[nodiscard]] bool has_any() const { return concurrency != 0 || worker != 0 || per_key != 0; }
 };
 
+/// How a job ends.
+enum class ModelEnd { kSucceeded, kFailed, kGone, kExpired };
+
+/// What is remembered of a job that has ended.
+struct ModelFinished {
+  JobId id = 0;
+  std::string queue;
+  ModelEnd how = ModelEnd::kGone;
+  Time ended_at{};
+};
+
 /// By name: `kThrottledQueue`, `kLimitedType`.
 using LimitsByName = std::map<std::string, ModelLimits>;
 
@@ -98,6 +109,8 @@ struct Facts {
   std::map<std::string, ModelTrack> tracks;  ///< by jid
   LimitsByName limits_by_hand;
   std::map<std::string, Time> ended_pushes;  ///< by jid, when the job ended
+  /// In the order of their ends: the last ones, and all that ended together with the first of them.
+  std::deque<ModelFinished> finished;
   JobId next_id = 1;
   std::uint64_t processed = 0;
   std::uint64_t failed = 0;
@@ -148,6 +161,10 @@ class Model {
 
   /// For how long after the end of its job a push is known.
   void set_push_memory(Duration after_end) { push_memory_ = after_end; }
+
+  /// So many jobs that have ended outlive the process; 0: none.
+  void set_finished_max(std::size_t jobs) { finished_max_ = jobs; }
+  [[nodiscard]] std::size_t finished_max() const { return finished_max_; }
 
   /// From now on the server takes on no more than this.
   void set_admission(Admission admission) { admission_ = admission; }
@@ -310,8 +327,7 @@ class Model {
                               Time now);
   [[nodiscard]] JobId first_of(const std::vector<std::string>& queues, Time now) const;
 
-  /// How a job ends.
-  enum class End { kSucceeded, kFailed, kGone };
+  using End = ModelEnd;
 
   JobId draw_id(Time now);
   void add(const ModelJob& job, Time now);
@@ -340,6 +356,7 @@ class Model {
   void end_track(JobId id, const ModelJob& job, End how, Time now);
   void remove_old_tracks(Time now);
   void note_end_of_push(const ModelJob& job, Time now);
+  void note_finished(JobId id, const ModelJob& job, End how, Time now);
   void forget_old_pushes(Time now);
   void set_track(ClientNumber client, const Command& command, Time now);
   void lengthen(ClientNumber client, const Command& command, Time now);
@@ -423,6 +440,7 @@ class Model {
   Duration wall_ahead_{};
   Admission admission_ = Admission::kEverything;
   Duration push_memory_{};
+  std::size_t finished_max_ = 0;
   LimitsByName limits_;  ///< as the process was told
   Time grace_end_{};     ///< of workers that have not come back since the start; the epoch: over
   bool brings_back_lost_ = false;  ///< the process was told to

@@ -111,7 +111,7 @@ void Model::clear_front(std::string queue, Time now) {
     const ModelJob& job = facts.jobs.at(first);
     if (!job.features.has_expired(wall(now))) return;
     if (!has_moved(first, job)) break;
-    end(first, End::kGone, now);
+    end(first, End::kExpired, now);
   }
   // A look removes a few only, and the rest hide what is behind them.
   stuck_.insert(queue);
@@ -123,7 +123,7 @@ void Model::remove_expired(Time now) {
   for (const JobState state : {JobState::kReady, JobState::kScheduled, JobState::kRetrying}) {
     for (const JobId id : in_order(state, "")) {
       const ModelJob& job = facts.jobs.at(id);
-      if (job.features.has_expired(wall(now)) && has_moved(id, job)) end(id, End::kGone, now);
+      if (job.features.has_expired(wall(now)) && has_moved(id, job)) end(id, End::kExpired, now);
     }
   }
 }
@@ -153,6 +153,17 @@ void Model::end_track(JobId id, const ModelJob& job, End how, Time now) {
 /// FLUSH forgets all, and asks for none.
 void Model::note_end_of_push(const ModelJob& job, Time now) {
   if (push_memory_ > Duration{} && takes_longer()) facts.ended_pushes[job.name] = now;
+}
+
+/// FLUSH notes none of those that it removes, and forgets none. On a full disk nothing is noted.
+void Model::note_finished(JobId id, const ModelJob& job, End how, Time now) {
+  if (finished_max_ == 0 || !takes_longer()) return;
+  std::deque<ModelFinished>& finished = facts.finished;
+  finished.push_back({.id = id, .queue = job.queue, .how = how, .ended_at = now});
+  while (finished.size() > finished_max_ &&
+         finished.front().ended_at < finished[finished.size() - finished_max_].ended_at) {
+    finished.pop_front();
+  }
 }
 
 void Model::forget_old_pushes(Time now) {
