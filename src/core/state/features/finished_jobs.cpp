@@ -115,7 +115,7 @@ void FinishedJobs::note(const Job& job, const Queue& queue, JobEnd how, Time now
   record.ended_at = now;
   noted_ = record.number;
   const Place place = place_of(record.number);
-  make_room(place);
+  if (place / kChunk >= chunks_.size()) make_room(place);
   write(place, record);
 }
 
