@@ -34,4 +34,8 @@ void Service::drain() {
   shared_->is_draining = true;
 }
 
+bool Service::is_draining() const {
+  return shared_->is_draining;
+}
+
 }  // namespace millrace::beanstalk

@@ -34,6 +34,7 @@ class Service {
 
   /// From now on every put is answered with DRAINING. There is no way back.
   void drain();
+  [[nodiscard]] bool is_draining() const;
 
  private:
   std::unique_ptr<Shared> shared_;

@@ -4,8 +4,8 @@
 
 #include "base/number.hpp"
 #include "base/text.hpp"
-#include "cli/known_host.hpp"
 #include "cli/members.hpp"
+#include "client/known_host.hpp"
 #include "http/kit/text.hpp"
 
 namespace millrace::cli {
@@ -111,10 +111,11 @@ Reply<Answer> Api::read(const httplib::Result& result) {
     const bool may_speak_tls =
         result.error() == httplib::Error::Read && !has_answered_ && !url_.is_https;
     if (may_speak_tls) {
-      return unreachable(why(result.error()) + "; the URL of a port with TLS begins with https://");
+      return unreachable(why(result.error()) +
+                         "; it may be no web port (7420), or one with TLS: https://");
     }
     const bool is_unknown =
-        result.error() == httplib::Error::Connection && !is_known_host(url_.host);
+        result.error() == httplib::Error::Connection && !client::is_known_host(url_.host);
     return unreachable(is_unknown ? "the host " + url_.host + " is not known"
                                   : why(result.error()));
   }
@@ -125,7 +126,13 @@ Reply<Answer> Api::read(const httplib::Result& result) {
                                          : "the server wants a password; see --password-file",
                    .status = 401};
   }
+  const bool is_foreign = response.get_header_value("X-Instance").empty();
   if (response.status < 200 || response.status >= 300) {
+    if (is_foreign && text_at(Json::parse(response.body, nullptr, false), "error").empty()) {
+      return Failure{.text = "what answers at " + shown_url_ + " is not Millrace (" +
+                             reason_of(response) + ")",
+                     .status = response.status};
+    }
     return Failure{
         .exit = exit_of(response), .text = reason_of(response), .status = response.status};
   }

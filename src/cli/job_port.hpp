@@ -9,7 +9,10 @@ namespace millrace::cli {
 
 /// What happened there, as verbs tell it.
 [[nodiscard]] inline Failure failure_of(const client::Failure& failure) {
-  return {.exit = failure.is_refusal ? Exit::kRefused : Exit::kUnreachable, .text = failure.text};
+  const Exit exit = failure.makes_no_sense ? Exit::kUsage
+                    : failure.is_refusal   ? Exit::kRefused
+                                           : Exit::kUnreachable;
+  return {.exit = exit, .text = failure.text};
 }
 
 [[nodiscard]] inline client::Reply<client::Beanstalk> connect_to_job_port(const Choice& choice) {

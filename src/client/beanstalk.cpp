@@ -33,7 +33,7 @@ Failure refusal(const std::string& answer) {
 /// `text`: what BAD_FORMAT means here.
 Failure refusal(const std::string& answer, const std::string& text) {
   if (answer != "BAD_FORMAT") return refusal(answer);
-  return {.text = text, .is_refusal = true};
+  return {.text = text, .is_refusal = true, .makes_no_sense = true};
 }
 
 std::string bad_name(std::string_view name) {
@@ -58,7 +58,8 @@ Reply<Done> check_name(std::string_view name) {
       name, [](char c) { return static_cast<unsigned char>(c) > ' ' && c != 0x7F; });
   if (is_word && !name.empty()) return Done{};
   return Failure{.text = "the name of a tube has no blanks or control characters",
-                 .is_refusal = true};
+                 .is_refusal = true,
+                 .makes_no_sense = true};
 }
 
 /// `RESERVED <id> <bytes>` or `OK <bytes>`: the last number. nullopt: it is something else.

@@ -13,17 +13,22 @@
 #include <cstring>
 #include <optional>
 
+#include "client/known_host.hpp"
+
 namespace millrace::client {
 namespace {
 
 constexpr int kConnectSeconds = 10;
 /// Longer than any wait that a client asks a server for.
 constexpr int kAnswerSeconds = 60;
+constexpr int kGreetingSeconds = 5;
 constexpr std::size_t kLineBytesMax = 64 * 1024;
 constexpr std::size_t kReadBytes = 16 * 1024;
-constexpr const char* kTlsAddress = "begins with tls:// (of a Redis: rediss://)";
+constexpr const char* kTlsAddress =
+    "begins with tls:// (of a Faktory: tcp+tls://, of a Redis: rediss://)";
 constexpr const char* kSpeaksNoTls =
-    "; if the port has none, its address begins with beanstalk://, tcp:// or redis://";
+    "; if the port has none, its address is HOST:PORT (of a Faktory: tcp://HOST:PORT, of a Redis: "
+    "redis://HOST:PORT)";
 
 /// What OpenSSL has to say of the last failure, its oldest word first.
 std::string why_not(const char* otherwise) {
@@ -106,7 +111,11 @@ Reply<Done> Connection::connect(const Target& target) {
     // OpenSSL's own loop tries again where nobody listens.
     BIO_set_nbio(bio_.get(), 1);
     while (BIO_do_connect(bio_.get()) != 1) {
-      if (BIO_should_retry(bio_.get()) == 0) return Failure{.text = why_not("no connection")};
+      if (BIO_should_retry(bio_.get()) == 0) {
+        const std::string why = why_not("no connection");
+        if (is_known_host(target.host)) return Failure{.text = why};
+        return Failure{.text = "the host " + target.host + " is not known"};
+      }
       pollfd socket{
           .fd = static_cast<int>(BIO_get_fd(bio_.get(), nullptr)), .events = POLLOUT, .revents = 0};
       if (::poll(&socket, 1, kConnectSeconds * 1000) != 1) {
@@ -117,8 +126,8 @@ Reply<Done> Connection::connect(const Target& target) {
   const int descriptor = static_cast<int>(BIO_get_fd(bio_.get(), nullptr));
   BIO_socket_nbio(descriptor, 0);
   const timeval patience{.tv_sec = kAnswerSeconds, .tv_usec = 0};
-  setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  wait_at_most(kAnswerSeconds);
   if (!target.is_unix) BIO_set_tcp_ndelay(descriptor, 1);
   return Done{};
 }
@@ -149,6 +158,19 @@ Reply<Done> Connection::encrypt(const Target& target) {
                            X509_verify_cert_error_string(verified) + "; see --ca"};
   }
   return Failure{.text = "no TLS: " + why_not("the handshake failed") + kSpeaksNoTls};
+}
+
+void Connection::wait_at_most(int seconds) {
+  const timeval patience{.tv_sec = seconds, .tv_usec = 0};
+  setsockopt(static_cast<int>(BIO_get_fd(bio_.get(), nullptr)), SOL_SOCKET, SO_RCVTIMEO, &patience,
+             sizeof patience);
+}
+
+Reply<std::string> Connection::greeting() {
+  wait_at_most(kGreetingSeconds);
+  Reply<std::string> line = this->line();
+  wait_at_most(kAnswerSeconds);
+  return line;
 }
 
 Reply<Done> Connection::send(std::string_view bytes) {

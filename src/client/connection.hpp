@@ -23,6 +23,9 @@ class Connection {
   [[nodiscard]] Reply<Done> send(std::string_view bytes);
   /// The next line, without its end.
   [[nodiscard]] Reply<std::string> line();
+  /// The same for the first line of a server that speaks first: one that does not come within some
+  /// seconds does not come.
+  [[nodiscard]] Reply<std::string> greeting();
   /// That many bytes, and the end of a line after them, which is left out.
   [[nodiscard]] Reply<std::string> body(std::size_t size);
 
@@ -41,6 +44,7 @@ class Connection {
   [[nodiscard]] Reply<Done> connect(const Target& target);
   [[nodiscard]] Reply<Done> encrypt(const Target& target);
   [[nodiscard]] Reply<Done> receive();
+  void wait_at_most(int seconds);
   [[nodiscard]] Failure gone(const std::string& why) const;
   /// By the server, as far as errno and OpenSSL tell.
   [[nodiscard]] Failure closed() const;

@@ -11,6 +11,7 @@ struct Failure {
   std::string text;
   std::string why = {};     ///< no connection: the reason alone
   bool is_refusal = false;  ///< the server has answered no; else it cannot be reached, or has gone
+  bool makes_no_sense = false;  ///< a refusal of what no server would do
 };
 
 template <typename T>

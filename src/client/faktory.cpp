@@ -24,7 +24,7 @@ Reply<Faktory> Faktory::connect(const Target& target, std::string_view wid) {
   if (!connection) return connection.error();
   Faktory client(std::move(*connection));
   client.wid_ = wid;
-  const Reply<std::string> hello = client.connection_.line();
+  const Reply<std::string> hello = client.connection_.greeting();
   if (!hello) return hello.error();
   if (!hello->starts_with("+HI ")) return Failure{.text = "no Faktory port: " + target.text()};
   const std::string worker =

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/shell_word.hpp"
 #include "base/text.hpp"
 
 namespace millrace::server {
@@ -21,26 +22,15 @@ std::string_view owner_of(const std::string& name) {
   return name == "faktory.rdb" ? kFaktory : "";
 }
 
-/// As a shell takes it for one word.
-std::string quoted(const std::string& text) {
-  constexpr std::string_view kPlain = "/._-+,:@%";
-  const bool is_plain = std::ranges::all_of(
-      text, [&](char c) { return is_letter(c) || is_digit(c) || kPlain.find(c) != kPlain.npos; });
-  if (is_plain && !text.empty()) return text;
-  std::string word = "'";
-  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return word + "'";
-}
-
 /// What to do with them. A new directory is named, since the old one stays as it is.
 std::string advice_for(std::string_view owner, const std::string& directory) {
   std::error_code error;
   const fs::path path = fs::canonical(directory, error);
   const std::string from = error ? directory : path.string();
-  const std::string into = quoted(from + "-millrace");
+  const std::string into = shell_word(from + "-millrace");
   const std::string flag = owner == kBeanstalkd ? "--beanstalkd " : "--faktory ";
   return "; to take them, stop " + std::string(owner) + " and type: millrace import " + flag +
-         quoted(from) + " --into " + into + "; then start with " + into;
+         shell_word(from) + " --into " + into + "; then start with " + into;
 }
 
 }  // namespace

@@ -1,3 +1,6 @@
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -76,6 +79,16 @@ int print_backup(const millrace::server::BackupChoice& choice) {
 
 int print_moved(const Outcome<std::string>& moved) {
   return moved ? print(*moved) : fail(kMillrace, moved.error().text, kExitFailed);
+}
+
+/// Closed by whoever started the program, they would be those of its next files and connections:
+/// a job could be printed into one. Each leads nowhere then, and what uses it fails.
+void fill_standard_descriptors() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(descriptor, F_GETFD) != -1) continue;
+    // The lowest that is free.
+    (void)open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
 }
 
 int run(const std::vector<std::string>& arguments) {
@@ -186,6 +199,7 @@ std::string_view called_as(std::string_view path) {
 
 int main(int argc, char** argv) {
   const std::string_view program = called_as(argc > 0 ? argv[0] : "");
+  fill_standard_descriptors();
   try {
     const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
     if (program == kBeanstalkd) return run_as_beanstalkd(arguments);

@@ -254,6 +254,7 @@ http::TrafficFacts Server::traffic() const {
           .clock_steps = clock_watch_.steps(),
           .is_stalled = stall_watch_.is_stalled(),
           .is_stopping = is_stopping(),
+          .is_draining = beanstalk_.is_draining(),
           .leadership = leadership()};
 }
 

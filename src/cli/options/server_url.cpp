@@ -65,6 +65,7 @@ Outcome<ServerUrl> parse_server_url(std::string_view text) {
   text.remove_prefix(end + (is_in_brackets ? 1 : 0));
   if (text.empty()) return url;
   if (!text.starts_with(':')) return Problem{kForm};
+  if (text.find_first_of("/?#") != text.npos) return Problem{kForm};
   if (const auto read = read_port(text.substr(1), url); !read) return read.error();
   return url;
 }

@@ -32,8 +32,9 @@ void print_error(Console& console, const Json& error) {
   const std::string message = text_at(error, "message");
   print_lines(console, "error", text_at(error, "type") + (message.empty() ? "" : ": ") + message);
   const std::string left = text_at(error, "retries_left");
+  const bool has_retries = !left.empty() && !left.starts_with('-');
   console.print_member(
-      "failures", figure_at(error, "failures") + (left.empty() ? "" : ", retries left: " + left));
+      "failures", figure_at(error, "failures") + (has_retries ? ", retries left: " + left : ""));
   print_texts(console, error, {{"next retry", "next_at"}});
   const char* title = "backtrace";
   for (const Json& line : member(error, "backtrace")) {

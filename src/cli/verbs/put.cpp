@@ -1,5 +1,6 @@
+#include <cerrno>
 #include <cstdio>
-#include <optional>
+#include <cstring>
 #include <string>
 
 #include "cli/job_port.hpp"
@@ -12,8 +13,8 @@ namespace {
 /// Longer than any job.
 constexpr std::size_t kInputBytesMax = std::size_t{1} << 30;
 
-/// All of stdin, without a change. nullopt: it is longer than any job.
-std::optional<std::string> read_input() {
+/// All of stdin, without a change.
+Reply<std::string> read_input() {
   constexpr std::size_t kPartBytes = 64 * 1024;
   std::string all;
   std::size_t got = 0;
@@ -22,8 +23,12 @@ std::optional<std::string> read_input() {
     all.resize(before + kPartBytes);
     got = std::fread(all.data() + before, 1, kPartBytes, stdin);
     all.resize(before + got);
-    if (all.size() > kInputBytesMax) return std::nullopt;
+    if (all.size() > kInputBytesMax) return Failure{.text = "the body is longer than any job"};
   } while (got > 0);
+  // A part of it must not be taken for the whole.
+  if (std::ferror(stdin) != 0) {
+    return Failure{.text = std::string("the body cannot be read: ") + std::strerror(errno)};
+  }
   return all;
 }
 
@@ -32,9 +37,9 @@ std::optional<std::string> read_input() {
 Exit put_job(Session& session) {
   const PutChoice& put = session.choice.put;
   const bool is_given = !session.choice.words.empty() && session.choice.words.front() != "-";
-  const std::optional<std::string> body =
-      is_given ? std::optional(session.choice.words.front()) : read_input();
-  if (!body) return session.fail({.text = "the body is longer than any job"});
+  const Reply<std::string> body =
+      is_given ? Reply<std::string>(session.choice.words.front()) : read_input();
+  if (!body) return session.fail(body.error());
   auto client = connect_to_job_port(session.choice);
   if (!client) return session.fail(failure_of(client.error()));
   if (auto used = client->use(put.tube); !used) return session.fail(failure_of(used.error()));

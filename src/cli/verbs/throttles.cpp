@@ -123,9 +123,14 @@ Exit turn_throttles(Session& session) {
     return session.refuse_usage("NAME is needed: a queue, or type: and a jobtype");
   // Without any limit the queue would have none, and who forgets an option does not mean that.
   if (action == "set" && choice.has_limit() == choice.is_unlimited) {
-    return session.refuse_usage("set needs limits, or --unlimited and none");
+    return session.refuse_usage(choice.is_unlimited ? "--unlimited takes no other limits"
+                                                    : "set needs limits, or --unlimited");
   }
-  if ((choice.concurrency || choice.worker || choice.per_key) && !choice.timeout_s) {
+  const bool has_slots = choice.concurrency || choice.worker || choice.per_key;
+  if (!has_slots && choice.timeout_s) {
+    return session.refuse_usage("--timeout needs --concurrency, --worker or --per-key");
+  }
+  if (has_slots && !choice.timeout_s) {
     return session.refuse_usage(
         "--concurrency, --worker and --per-key need --timeout: "
         "a job that runs for longer no longer counts");

@@ -179,6 +179,13 @@ Situation Inspection::conclude(const Site& site, const Moment& moment) const {
                      .text = text_of_fullness(site.broker),
                      .queue = {}});
   }
+  if (site.traffic().is_draining) {
+    found.push_back(
+        {.level = Level::kNotice,
+         .kind = "draining",
+         .text = "Drain mode (SIGUSR1): puts over beanstalk are refused until a restart",
+         .queue = {}});
+  }
   look_at_limit(site.broker, found);
   look_at_room(moment.system, found);
   look_at_failures(site.trend, found);

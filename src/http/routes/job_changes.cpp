@@ -13,9 +13,8 @@ namespace millrace::http {
 namespace {
 
 constexpr std::string_view kHeld =
-    "this job is in the hands of a worker or a connection: say by state that it is to be taken "
-    "from "
-    "them, or wait until they are through";
+    "a worker or a connection runs this job: name the state reserved to take it away, or wait for "
+    "the end of the run";
 
 /// The member `state`: the state in which a person saw the jobs. Jobs that have left it are not
 /// meant. Without it, all are meant but the reserved ones.

@@ -65,6 +65,7 @@ struct TrafficFacts {
   std::uint64_t clock_steps = 0;       ///< how often the wall clock was set
   bool is_stalled = false;             ///< something has been waiting for the disk for seconds
   bool is_stopping = false;
+  bool is_draining = false;  ///< the beanstalk port refuses new jobs
   LeadershipFacts leadership;
 };
 

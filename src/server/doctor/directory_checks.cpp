@@ -14,8 +14,7 @@
 #include <optional>
 #include <span>
 #include <utility>
-#include <utility>
-
+#include "base/shell_word.hpp"
 #include "http/kit/text.hpp"
 #include "journal/file/file_system.hpp"
 #include "journal/file/log_format.hpp"
@@ -102,11 +101,12 @@ Finding look_at_owner(const std::string& directory, const struct stat& facts) {
     finding.to_do = "chown -R all files to the user of the server";
     return finding;
   }
-  if ((facts.st_mode & S_IRWXO) == 0) return finding;
+  const bool has_journal = names && !names->segments.empty();
+  if (!has_journal || (facts.st_mode & S_IRWXO) == 0) return finding;
   finding.seen += ", and every user may look into it";
   finding.means =
       "jobs can hold secrets; the files of a journal are closed to others, unless copied";
-  finding.to_do = "chmod o-rwx " + directory;
+  finding.to_do = "chmod o-rwx " + shell_word(directory);
   return finding;
 }
 
@@ -225,7 +225,7 @@ Outcome<Finding> check_password_file(const std::string& path) {
   finding.seen = path + (is_for_all ? " can be read by every user" : " can be read by its group");
   if (!is_for_all) return finding;
   finding.means = "every user of this machine can use the server";
-  finding.to_do = "chmod o-r " + path;
+  finding.to_do = "chmod o-r " + shell_word(path);
   return finding;
 }
 

@@ -89,6 +89,7 @@ cli::Exit look_for_trouble(cli::Session& session) {
   } else {
     for (const Finding& finding : *found) print_finding(session.console, finding);
   }
+  if (!session.console.finish()) return session.fail({.text = "the output could not be written"});
   return is_well ? Exit::kDone : Exit::kRefused;
 }
 

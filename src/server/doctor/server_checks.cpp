@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "base/shell_word.hpp"
 #include "cli/all_queues.hpp"
 #include "cli/members.hpp"
 #include "cli/show/times.hpp"
@@ -106,7 +107,9 @@ struct QueueTroubles {
   }
 };
 
-void look_at_queue(const Json& queue, std::int64_t now_ms, QueueTroubles& troubles) {
+/// Names come from clients, and people paste commands.
+void look_at_queue(const Json& queue, std::int64_t now_ms, const std::string& url,
+                   QueueTroubles& troubles) {
   if (cli::count_at(queue, "ready") == 0) return;
   const auto oldest = cli::parse_time_ms(cli::text_at(queue, "oldest_ready_at"));
   const std::int64_t age_ms = oldest ? now_ms - *oldest : 0;
@@ -118,20 +121,20 @@ void look_at_queue(const Json& queue, std::int64_t now_ms, QueueTroubles& troubl
     troubles.add({.check = "queue",
                   .seen = name + " is paused with " + jobs,
                   .means = "no worker gets them",
-                  .to_do = "millrace resume " + name});
+                  .to_do = "millrace resume " + shell_word(name) + url});
   } else if (!cli::is_at(queue, "is_served")) {
-    troubles.add(
-        {.check = "queue",
-         .seen = name + " has " + jobs + ", and no worker",
-         .means = "what is ready waits until somebody takes it",
-         .to_do = "start a worker for it; millrace ls ready --queue " + name + " shows the jobs"});
+    troubles.add({.check = "queue",
+                  .seen = name + " has " + jobs + ", and no worker",
+                  .means = "what is ready waits until somebody takes it",
+                  .to_do = "start a worker for it; its jobs: millrace ls ready --queue " +
+                           shell_word(name) + url});
   }
 }
 
-void look_at_queues(const cli::AllQueues& all, Findings& found) {
+void look_at_queues(const cli::AllQueues& all, const std::string& url, Findings& found) {
   QueueTroubles troubles;
   const Json& queues = cli::member(all.document, "queues");
-  for (const Json& queue : queues) look_at_queue(queue, all.now_ms, troubles);
+  for (const Json& queue : queues) look_at_queue(queue, all.now_ms, url, troubles);
   if (troubles.found.empty()) {
     found.push_back({.check = "queues",
                      .seen = http::count_of(queues.size(), "queue") +
@@ -152,6 +155,12 @@ std::int64_t our_time_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
 }
 
+/// What a command needs to ask the same server. Without the password, which commands would show.
+std::string url_option(const cli::Session& session) {
+  const std::string& url = session.api.shown_url();
+  return url == cli::ServerUrl().shown() ? "" : " --url " + shell_word(url);
+}
+
 }  // namespace
 
 cli::Reply<Done> check_server(cli::Session& session, Findings& found) {
@@ -166,7 +175,7 @@ cli::Reply<Done> check_server(cli::Session& session, Findings& found) {
   look_at_commits(server->json, found);
   const auto queues = cli::read_queues(session, "");
   if (!queues) return queues.error();
-  look_at_queues(*queues, found);
+  look_at_queues(*queues, url_option(session), found);
   return Done{};
 }
 

@@ -45,7 +45,14 @@ Outcome<Done> JobPeer::flush() {
 
 Outcome<std::string> JobPeer::line() {
   if (auto flushed = flush(); !flushed) return flushed.error();
-  auto text = connection_.line();
+  return checked(connection_.line());
+}
+
+Outcome<std::string> JobPeer::greeting() {
+  return checked(connection_.greeting());
+}
+
+Outcome<std::string> JobPeer::checked(client::Reply<std::string> text) const {
   if (!text && !text.error().why.empty()) return Problem{name_ + ": " + text.error().why};
   if (!text) return lost();
   if (text->size() > kPeerLineBytesMax) return odd(*text);

@@ -21,6 +21,8 @@ class JobPeer {
   void send(std::string_view command);
   /// The next line of an answer, without its end.
   [[nodiscard]] Outcome<std::string> line();
+  /// As `Connection::greeting`.
+  [[nodiscard]] Outcome<std::string> greeting();
   /// The body that follows a line which ends with its length.
   [[nodiscard]] Outcome<std::string> body(std::string_view line);
 
@@ -43,6 +45,7 @@ class JobPeer {
       : connection_(std::move(connection)), name_(std::move(name)) {}
   [[nodiscard]] Outcome<Done> flush();
   [[nodiscard]] Problem lost() const;
+  [[nodiscard]] Outcome<std::string> checked(client::Reply<std::string> text) const;
 
   client::Connection connection_;
   std::string name_;

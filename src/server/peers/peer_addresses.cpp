@@ -107,11 +107,13 @@ Outcome<client::Stats> ask_beanstalk_stats(JobPeer& peer) {
 Outcome<JobPeer> connect_faktory(const FaktoryAddress& address) {
   auto peer = JobPeer::connect(address.target, faktory_name(address));
   if (!peer) return peer;
-  const auto greeting = peer->line();
+  const auto greeting = peer->greeting();
   if (!greeting) {
     const bool is_plain = !address.target.is_tls;
-    return Problem{peer->name() + " is no Faktory port: it does not greet" +
-                   (is_plain ? "; the URL of one with TLS begins with tcp+tls://" : "")};
+    return Problem{peer->name() +
+                   " is no Faktory port: it does not greet; the URL of a beanstalkd "
+                   "begins with beanstalk://" +
+                   (is_plain ? ", that of a Faktory with TLS with tcp+tls://" : "")};
   }
   const auto challenge = read_challenge(*greeting);
   if (!challenge) {

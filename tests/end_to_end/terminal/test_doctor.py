@@ -2,10 +2,12 @@
 
 import json
 import os
+import subprocess
 import time
 import unittest
 
 from clients import Beanstalk
+from program import PROGRAM
 from terminal.test_cli import DONE, REFUSED, UNREACHABLE, USAGE, CliTest
 
 YEAR_S = 365 * 86_400
@@ -92,10 +94,28 @@ class DoctorTest(CliTest):
         self.assertIn("no worker", found["queue"][0]["seen"])
         advice = found["queue"][0]["to_do"]
         self.assertNotIn("delete", advice)
-        shown = self.run_cli(*advice.split("millrace ")[1].removesuffix(" shows the jobs").split())
+        shown = self.run_cli(*advice.split("millrace ")[1].split())
         self.assertIn("Mail", shown.stdout)
         self.assertIn("1 more queue is", self.trouble(found, "queues"))
         self.assertEqual(len(self.findings()["queue"]), 10, "MILLRACE_URL names the server")
+
+    def test_names_from_clients_are_quoted_in_commands(self):
+        server = self.serve()
+        tube = self.open(Beanstalk(server.beanstalk_address))
+        tube.command("use a;id")
+        tube.put(b"x")
+        advice = self.findings(self.url)["queue"][0]["to_do"]
+        self.assertIn(f" --queue 'a;id' --url {self.url}", advice)
+        self.cli("pause", "a;id")
+
+    def test_output_that_cannot_be_written_is_told(self):
+        self.serve()
+        with open("/dev/full", "w", encoding="ascii") as full:
+            done = subprocess.run(
+                [PROGRAM, "doctor", self.url], stdout=full, stderr=subprocess.PIPE, text=True
+            )
+        self.assertEqual(done.returncode, REFUSED)
+        self.assertIn("the output could not be written", done.stderr)
 
     def test_a_server_that_keeps_nothing_says_so(self):
         self.serve("--volatile")

@@ -63,15 +63,29 @@ class PutTest(JobPortTest):
     def test_refusals_say_why(self):
         self.serve("--max-job-size=10")
         self.assertIn("11 bytes, and the server takes fewer", self.refusal("put", "x" * 11))
-        self.assertIn("tube", self.refusal("put", "x", "--tube=a b"))
+        self.assertIn("tube", self.refusal("put", "x", "--tube=a b", status=USAGE))
         for verb in (("put", "x", "--tube=a!"), ("fetch", "a!")):
-            self.assertIn('no tube can have the name "a!"', self.refusal(*verb))
-        self.assertIn("at most 200 bytes", self.refusal("fetch", "x" * 201))
-        self.assertIn("blanks", self.refusal("put", "x", "--tube=a\r\ndelete 1"))
+            refusal = self.refusal(*verb, status=USAGE)
+            self.assertIn('no tube can have the name "a!"', refusal)
+        self.assertIn("at most 200 bytes", self.refusal("fetch", "x" * 201, status=USAGE))
+        refusal = self.refusal("put", "x", "--tube=a\r\ndelete 1", status=USAGE)
+        self.assertIn("blanks", refusal)
         for wrong in ("--priority=-1", "--priority=4294967296", "--delay=x", "--address=a/b"):
             self.refusal("put", "x", wrong, status=USAGE)
         self.refusal("put", "x", "--address=127.0.0.1:1", status=UNREACHABLE)
         self.refusal("put", "x", "--address=unix:/nowhere", status=UNREACHABLE)
+        refusal = self.refusal("put", "x", "--address=nosuch.invalid", status=UNREACHABLE)
+        self.assertIn("the host nosuch.invalid is not known", refusal)
+
+    def test_a_body_that_cannot_be_read_is_not_put(self):
+        self.serve()
+        directory = os.open(self.directory, os.O_RDONLY)
+        self.addCleanup(os.close, directory)
+        command = [PROGRAM, "put", "--address", self.address]
+        done = subprocess.run(command, stdin=directory, capture_output=True, text=True)
+        self.assertEqual(done.returncode, REFUSED)
+        self.assertIn("the body cannot be read: Is a directory", done.stderr)
+        self.assertEqual(self.beanstalk.stats()["total-jobs"], "0")
 
 
     def test_ports_of_other_protocols_are_named(self):
@@ -106,6 +120,15 @@ class FetchTest(JobPortTest):
         for job in range(1, 4):
             wait_until(lambda: "state: ready" in self.stats(job), "it is given back")
         self.assertEqual(len(self.fetched("a")), 1)
+
+    def test_a_job_is_not_deleted_where_stdout_is_closed(self):
+        self.serve()
+        self.put("one")
+        fetch = f'exec "{PROGRAM}" fetch --delete --address {self.address} >&-'
+        done = subprocess.run(["sh", "-c", fetch], stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, REFUSED)
+        self.assertIn("the output could not be written", done.stderr)
+        wait_until(lambda: self.beanstalk.stats()["current-jobs-ready"] == "1", "it is back")
 
     def test_deleted_jobs_are_finished(self):
         server = self.serve()
@@ -182,7 +205,7 @@ class TlsTest(JobPortTest):
         told = self.refusal("import", f"--from=beanstalk://{self.address[6:]}", "--into=/nowhere/x")
         self.assertIn("speak TLS", told)
         self.url = f"http://127.0.0.1:{server.web_address[1]}"
-        self.assertIn("begins with https://", self.refusal("stats", status=UNREACHABLE))
+        self.assertIn("one with TLS: https://", self.refusal("stats", status=UNREACHABLE))
 
 
 if __name__ == "__main__":

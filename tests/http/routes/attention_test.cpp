@@ -18,6 +18,14 @@ TEST_CASE("overview: says so when jobs come near --memory-limit") {
   CHECK(web.read("/api/v1/server")["job_memory_bytes_max"] == taken + taken / 20);
 }
 
+TEST_CASE("overview: says so in drain mode") {
+  WebFixture web;
+  web.traffic.is_draining = true;
+  const Json concern = web.read("/api/v1/overview")["attention"][0];
+  CHECK(concern["kind"] == "draining");
+  CHECK(concern["level"] == "notice");
+}
+
 TEST_CASE("overview: many troubles of one kind hide no other") {
   WebFixture web;
   for (int i = 0; i < 9; ++i) web.push("Mail", "mail-" + std::to_string(i));

@@ -1,8 +1,8 @@
-#include "cli/known_host.hpp"
+#include "client/known_host.hpp"
 
 #include <netdb.h>
 
-namespace millrace::cli {
+namespace millrace::client {
 
 bool is_known_host(const std::string& host) {
   addrinfo* found = nullptr;
@@ -11,4 +11,4 @@ bool is_known_host(const std::string& host) {
   return true;
 }
 
-}  // namespace millrace::cli
+}  // namespace millrace::client
