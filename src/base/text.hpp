@@ -56,4 +56,7 @@ namespace millrace {
 /// The bytes in lower-case hexadecimal, two digits each.
 [[nodiscard]] std::string hex_of(std::string_view bytes);
 
+/// The text as a shell takes it for one word: in quotes if it needs them.
+[[nodiscard]] std::string shell_word(std::string_view text);
+
 }  // namespace millrace

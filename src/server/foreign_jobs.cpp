@@ -5,7 +5,6 @@
 #include <string_view>
 #include <system_error>
 
-#include "base/shell_word.hpp"
 #include "base/text.hpp"
 
 namespace millrace::server {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <memory>
 
 #include "base/number.hpp"
@@ -27,6 +28,7 @@ constexpr std::size_t kRowsATurn = 20;
 struct SortKey {
   std::string_view name;
   double (*value)(const Queue&, const View& view, Time now);
+  bool is_timed = false;  ///< the value changes as time passes
 };
 
 double as_number(std::uint64_t count) {
@@ -64,11 +66,11 @@ constexpr std::array kSortKeys = {
     SortKey{"retrying",
             [](const Queue& q, const View&, Time) { return as_number(q.retrying_count); }},
     SortKey{"dead", [](const Queue& q, const View&, Time) { return as_number(q.dead.size()); }},
-    SortKey{"oldest", wait_of},
-    SortKey{"worst", trouble_of},
-    SortKey{"enqueued", rate_of<&QueueMeter::enqueued>},
-    SortKey{"processed", rate_of<&QueueMeter::processed>},
-    SortKey{"failed", rate_of<&QueueMeter::failed>},
+    SortKey{"oldest", wait_of, true},
+    SortKey{"worst", trouble_of, true},
+    SortKey{"enqueued", rate_of<&QueueMeter::enqueued>, true},
+    SortKey{"processed", rate_of<&QueueMeter::processed>, true},
+    SortKey{"failed", rate_of<&QueueMeter::failed>, true},
 };
 
 struct ListRequest {
@@ -93,10 +95,10 @@ struct ListRequest {
   }
 };
 
-/// "count@nanoseconds", for a steady time that is not later than now.
+/// "number@nanoseconds", for a steady time that is not later than now. Without the time it is now.
 std::optional<std::pair<std::string_view, Time>> read_moment(std::string_view text, Time now) {
   const std::size_t at = text.find('@');
-  if (at == text.npos) return std::nullopt;
+  if (at == text.npos) return std::pair(text, now);
   const auto elapsed = parse_number<std::uint64_t>(text.substr(at + 1));
   if (!elapsed) return std::nullopt;
   const auto latest = static_cast<std::uint64_t>(now.time_since_epoch().count());
@@ -104,8 +106,10 @@ std::optional<std::pair<std::string_view, Time>> read_moment(std::string_view te
   return std::pair(text.substr(0, at), moment);
 }
 
-std::string show_moment(Time moment) {
-  return concat("@", std::to_string(moment.time_since_epoch().count()));
+/// Empty where it does not matter, so that the same list has the same text later on.
+std::string show_moment(const ListRequest& list) {
+  if (!list.key->is_timed) return {};
+  return concat("@", std::to_string(list.as_of.time_since_epoch().count()));
 }
 
 Outcome<ListRequest> read_list(const Request& request, Time now) {
@@ -139,7 +143,10 @@ Outcome<ListRequest> read_list(const Request& request, Time now) {
     const std::size_t colon = cursor.find(':');
     const auto moment = read_moment(cursor.substr(0, colon), now);
     const auto value = moment ? parse_number<double>(moment->first) : std::optional<double>();
-    if (colon == cursor.npos || !value) return Problem{"cursor is not one that a list gave"};
+    // A value that is no number comes neither before nor after another one.
+    if (colon == cursor.npos || !value || !std::isfinite(*value)) {
+      return Problem{"cursor is not one that a list gave"};
+    }
     list.after.emplace(*value, cursor.substr(colon + 1));
     list.as_of = moment->second;
   }
@@ -193,11 +200,11 @@ class FirstRows {
 };
 
 /// The row's place in the order of the list: a cursor for what follows it.
-std::string place_of(const Row& row, Time as_of) {
+std::string place_of(const Row& row, const ListRequest& list) {
   char value[40];
   // 17 digits give the same double again when they are read.
   std::snprintf(value, sizeof value, "%.17g", row.value);
-  return concat(value, show_moment(as_of), ":", row.name);
+  return concat(value, show_moment(list), ":", row.name);
 }
 
 /// Of all queues, those that are not listed included.
@@ -248,7 +255,7 @@ void show_some_queues(QueueListing& listing) {
     const Queue* queue = view.find_queue(row.name);
     if (queue == nullptr) continue;
     Json shown = show_figures(figures_of(*queue, view, listing.now), view.wall_clock());
-    shown["place"] = place_of(row, listing.list.as_of);
+    shown["place"] = place_of(row, listing.list);
     if (listing.list.has_recent) shown["recent"] = show_recent(listing.site.series, row.name);
     listing.queues.push_back(std::move(shown));
   }
@@ -257,14 +264,14 @@ void show_some_queues(QueueListing& listing) {
 Response queue_page(QueueListing& listing) {
   const std::vector<Row>& rows = listing.first.rows();
   const bool has_more = listing.first.has_more() && !rows.empty();
-  const Time as_of = listing.list.as_of;
+  const ListRequest& list = listing.list;
   const bool is_whole = listing.next >= listing.end;
   Json page{{"queues", std::move(listing.queues)},
             {"total", listing.site.broker.view().queue_count()},
             {"totals", total_figures(listing.site)},
-            {"next", has_more ? Json(place_of(rows.back(), as_of)) : Json(nullptr)},
+            {"next", has_more ? Json(place_of(rows.back(), list)) : Json(nullptr)},
             {"from", is_whole ? Json(nullptr)
-                              : Json(concat(std::to_string(listing.next), show_moment(as_of)))}};
+                              : Json(concat(std::to_string(listing.next), show_moment(list)))}};
   return {.write_body = [page = std::move(page)] { return dump(page); }};
 }
 

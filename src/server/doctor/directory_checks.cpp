@@ -14,7 +14,8 @@
 #include <optional>
 #include <span>
 #include <utility>
-#include "base/shell_word.hpp"
+
+#include "base/text.hpp"
 #include "http/kit/text.hpp"
 #include "journal/file/file_system.hpp"
 #include "journal/file/log_format.hpp"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "base/shell_word.hpp"
+#include "base/text.hpp"
 #include "cli/all_queues.hpp"
 #include "cli/members.hpp"
 #include "cli/show/times.hpp"

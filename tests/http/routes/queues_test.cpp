@@ -1,8 +1,8 @@
 #include <set>
 #include <string>
 
-#include "base/text.hpp"
 #include "http/asking.hpp"
+#include "http/kit/text.hpp"
 #include "http/routes/queue_view.hpp"
 #include "http/web_fixture.hpp"
 #include "support/doctest.hpp"
@@ -141,15 +141,23 @@ TEST_CASE("queues: those to which nothing happens keep their places between two 
 
 TEST_CASE("queues: a cursor or a slice that no list gave is refused") {
   WebFixture web;
-  for (const char* const wrong : {"1:a", "@1:a", "1@:a", "1@-1:a", "x@1:a", "1@1"}) {
+  for (const char* const wrong : {"@1:a", "1@:a", "1@-1:a", "x@1:a", "1@1", "nan@1:a", "inf:a"}) {
     CHECK(web.get(concat("/api/v1/queues?cursor=", wrong)).status == 400);
   }
-  for (const char* const wrong : {"1", "@1", "1@", "1@-1", "x@1"}) {
+  for (const char* const wrong : {"@1", "1@", "1@-1", "x@1", "x"}) {
     CHECK(web.get(concat("/api/v1/queues?from=", wrong)).status == 400);
   }
   // As of a time that is still to come: as of now.
   const std::string latest = std::to_string(UINT64_MAX);
   CHECK(web.get(concat("/api/v1/queues?sort=oldest&cursor=1@", latest, ":a")).status == 200);
+}
+
+TEST_CASE("queues: a list that shows no ages has the same text later on") {
+  WebFixture web;
+  web.put("x", "a");
+  const std::string before = web.get("/api/v1/queues").body;
+  web.now += 1ms;
+  CHECK(web.get("/api/v1/queues").body == before);
 }
 
 TEST_CASE("queues: a list is made in turns of some queues and some rows") {

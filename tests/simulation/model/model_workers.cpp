@@ -60,7 +60,9 @@ void Model::bring_back_lost(Time now) {
     if (!is_lost(job, now) || !has_moved(id, job)) continue;
     std::size_t in_a_row = 1;
     for (auto it = job.attempts.rbegin(); it != job.attempts.rend(); ++it, ++in_a_row) {
-      if (it->end != AttemptEnd::kWorkerLost) break;
+      // One with a failure was its death, and somebody has retried it since.
+      const bool was_death = it->is_told_by_failure || !it->message.empty();
+      if (it->end != AttemptEnd::kWorkerLost || was_death) break;
     }
     if (in_a_row >= kPoisonAfter) {
       fail(id, AttemptEnd::kWorkerLost, "3 workers in a row were lost while they ran this job",

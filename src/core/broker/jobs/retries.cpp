@@ -34,9 +34,9 @@ void Retries::fail(const Job& job, FailedRun run, Time now) {
   ledger.store().jobs().load_body(job);
   parts_.reservations.count_run(job, RunEnd::kFailed, now);
   // A job that costs one worker after the other is not tried again, whatever it asks for.
-  const std::int64_t retry =
-      run.end == AttemptEnd::kWorkerLost ? -1 : parts_.format.identify(job).retry;
-  std::optional<Verdict> verdict = judge(retry, job.failure(), now, random_.draw());
+  const std::int64_t wanted = parts_.format.identify(job).retry;
+  const bool is_lost = run.end == AttemptEnd::kWorkerLost;
+  std::optional<Verdict> verdict = judge(is_lost ? -1 : wanted, job.failure(), now, random_.draw());
   // `retry` 0: the job is forgotten with its first failure.
   if (!verdict) return parts_.moves.remove(job, JobEnd::kFailed, now);
   // The failure itself must be stored, or the job would run for ever. Its texts need not be.
@@ -45,6 +45,8 @@ void Retries::fail(const Job& job, FailedRun run, Time now) {
   parts_.attempts.note(job, {.end = run.end, .has_failure = true}, now);
   JobFields fields = job.fields();
   Failure& failure = verdict->failure;
+  // Somebody may retry it after all.
+  if (is_lost && job.failure() == nullptr) failure.remaining = wanted;
   failure.errtype = std::move(run.errtype);
   failure.message = std::move(run.message);
   failure.backtrace = std::move(run.backtrace);

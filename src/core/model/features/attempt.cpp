@@ -68,7 +68,9 @@ void Attempts::bound() {
 
 std::size_t Attempts::lost_in_a_row() const {
   const auto other = std::find_if(list.rbegin(), list.rend(), [](const Attempt& attempt) {
-    return attempt.end != AttemptEnd::kWorkerLost;
+    // The one with a failure was the death of the job, and somebody has retried it since.
+    const bool was_death = attempt.has_failure || !attempt.errtype.empty();
+    return attempt.end != AttemptEnd::kWorkerLost || was_death;
   });
   return static_cast<std::size_t>(other - list.rbegin());
 }

@@ -57,7 +57,7 @@ struct Attempts {
   /// texts, as far as they fit.
   void add(Attempt attempt, const Failure* failure);
 
-  /// How many of the last ones in a row lost their workers.
+  /// How many of the last ones in a row lost their workers, since the job was dead for that.
   [[nodiscard]] std::size_t lost_in_a_row() const;
   /// Whether the worker of that name was lost while it ran the job.
   [[nodiscard]] bool was_lost_by(std::string_view wid) const;

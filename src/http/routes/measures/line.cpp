@@ -36,8 +36,9 @@ Point point_between(const Reading& before, const Reading& now,
                     const std::function<std::uint64_t(std::uint64_t count)>& part) {
   const Times wait(before.wait, now.wait);
   const Times run(before.run, now.run);
+  // One that has become smaller began anew, as those of runs do with a FLUSH.
   const auto came = [&part](std::uint64_t from, std::uint64_t to) {
-    return SmallNumber(part(to - from));
+    return SmallNumber(part(to < from ? to : to - from));
   };
   return {.ready = SmallNumber(now.ready),
           .enqueued = came(before.enqueued, now.enqueued),
@@ -54,11 +55,6 @@ Point nothing() {
           .enqueued = SmallNumber(0),
           .processed = SmallNumber(0),
           .failed = SmallNumber(0)};
-}
-
-bool has_restarted(const Reading& before, const Reading& now) {
-  return now.enqueued < before.enqueued || now.processed < before.processed ||
-         now.failed < before.failed;
 }
 
 /// The first interval that has not ended before the last one of the shortest span has begun.
@@ -126,7 +122,6 @@ bool Line::note(const Reading& reading, const Ends& ends) {
 }
 
 bool Line::note_in(Ring& ring, const Reading& reading, std::int64_t end) {
-  if (has_restarted(ring.before, reading)) ring.before = {};
   const auto count = static_cast<std::int64_t>(ring.points.size());
   const auto parts = static_cast<std::uint64_t>(end - ring.end);
   const std::int64_t last = end - 1;

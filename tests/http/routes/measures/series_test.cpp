@@ -120,6 +120,18 @@ TEST_CASE_FIXTURE(SeriesFixture, "series: a queue that comes again begins where 
   CHECK(read("/api/v1/series?span=24h&queue=brief")["enqueued"] == Json({1, 0, 1}));
 }
 
+TEST_CASE_FIXTURE(SeriesFixture, "series: a FLUSH adds nothing to what came before") {
+  for (int i = 0; i < 3; ++i) run(*this, "mail");
+  pass(*this);
+  static_cast<void>(broker.admin().flush(worker("other"), now));
+  settle();
+  run(*this, "mail");
+  pass(*this);
+  const Json all = read("/api/v1/series");
+  CHECK(all["enqueued"] == Json({3, 1}));
+  CHECK(all["processed"] == Json({3, 1}));
+}
+
 TEST_CASE_FIXTURE(SeriesFixture, "series: after a pause what came is spread over it") {
   run(*this, "mail");
   pass(*this);
