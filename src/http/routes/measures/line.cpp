@@ -144,8 +144,9 @@ void Line::restart(const Ends& ends) {
   for (std::size_t i = 0; i < kSpans.size(); ++i) {
     Ring& ring = rings_[i];
     const std::int64_t first = first_open(ends, i);
-    if (first > ring.end) note_in(ring, {}, first);
+    // Lengths are differences, and there is none to what another queue had.
     ring.before = {};
+    if (first > ring.end) note_in(ring, {}, first);
   }
 }
 

@@ -120,6 +120,22 @@ TEST_CASE_FIXTURE(SeriesFixture, "series: a queue that comes again begins where 
   CHECK(read("/api/v1/series?span=24h&queue=brief")["enqueued"] == Json({1, 0, 1}));
 }
 
+TEST_CASE_FIXTURE(SeriesFixture, "series: while a queue was gone, nothing waited or ran in it") {
+  for (int i = 0; i < 3; ++i) run(*this, "mail");
+  pass(*this);
+  static_cast<void>(broker.admin().flush(worker("other"), now));
+  settle();
+  REQUIRE(broker.view().find_queue("mail") == nullptr);
+  pass(*this);
+  push("Mail", "mail");
+  pass(*this);
+  const Json mail = read("/api/v1/series?queue=mail");
+  CHECK(mail["processed"] == Json({3, 0, 0}));
+  CHECK(mail["wait_p95_s"][0].is_number());
+  CHECK(mail["wait_p95_s"][1].is_null());
+  CHECK(mail["run_p50_s"][1].is_null());
+}
+
 TEST_CASE_FIXTURE(SeriesFixture, "series: a FLUSH adds nothing to what came before") {
   for (int i = 0; i < 3; ++i) run(*this, "mail");
   pass(*this);
