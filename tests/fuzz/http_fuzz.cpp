@@ -118,9 +118,15 @@ void check_parsers(const Request& request) {
   check(cut(request.body, 10).size() <= 10);
 }
 
+/// In all its turns.
 Response ask(SampleWeb& web, Request request) {
   if (auto refused = prepare(web.site, request)) return *std::move(refused);
-  return answer(web.site, request, {.now = web.now, .system = {}});
+  Response response = answer(web.site, request, {.now = web.now, .system = {}});
+  while (response.go_on) {
+    if (response.meanwhile) response.meanwhile();
+    response = response.go_on(web.now);
+  }
+  return response;
 }
 
 void check_answer(SampleWeb& web, Request request) {
