@@ -88,27 +88,24 @@ Reply<std::string> Beanstalk::ask(std::string_view command) {
   return connection_.line();
 }
 
-Reply<Done> Beanstalk::tell(const std::string& command, std::string_view wanted) {
+Reply<Done> Beanstalk::tell(const std::string& command, std::string_view wanted,
+                            const std::string& bad_format) {
   const Reply<std::string> answer = ask(command + "\r\n");
   if (!answer) return answer.error();
-  if (!answer->starts_with(wanted)) return refusal(*answer);
-  return Done{};
+  if (answer->starts_with(wanted)) return Done{};
+  return bad_format.empty() ? refusal(*answer) : refusal(*answer, bad_format);
 }
 
 Reply<Done> Beanstalk::use(std::string_view tube) {
   if (auto checked = check_name(tube); !checked) return checked;
-  const Reply<std::string> answer = ask("use " + std::string(tube) + "\r\n");
-  if (!answer) return answer.error();
-  if (!answer->starts_with("USING ")) return refusal(*answer, bad_name(tube));
-  return Done{};
+  return tell("use " + std::string(tube), "USING ", bad_name(tube));
 }
 
 Reply<Done> Beanstalk::watch(const std::vector<std::string>& tubes) {
   for (const std::string& tube : tubes) {
     if (auto checked = check_name(tube); !checked) return checked;
-    const Reply<std::string> answer = ask("watch " + tube + "\r\n");
-    if (!answer) return answer.error();
-    if (!answer->starts_with("WATCHING ")) return refusal(*answer, bad_name(tube));
+    auto watched = tell("watch " + tube, "WATCHING ", bad_name(tube));
+    if (!watched) return watched;
   }
   if (std::ranges::find(tubes, "default") != tubes.end()) return Done{};
   return tell("ignore default", "WATCHING ");

@@ -46,7 +46,9 @@ class Beanstalk {
 
  private:
   explicit Beanstalk(Connection connection) : connection_(std::move(connection)) {}
-  [[nodiscard]] Reply<Done> tell(const std::string& command, std::string_view wanted);
+  /// `bad_format`: what BAD_FORMAT means here; empty: nothing that is known.
+  [[nodiscard]] Reply<Done> tell(const std::string& command, std::string_view wanted,
+                                 const std::string& bad_format = {});
   [[nodiscard]] Reply<std::string> ask(std::string_view command);
 
   Connection connection_;
