@@ -18,7 +18,7 @@ namespace millrace::http {
 namespace {
 
 /// How many queues are named with a group.
-constexpr std::size_t kQueuesShownMax = 5;
+constexpr std::size_t kQueuesOfErrorMax = 5;
 
 struct Group {
   std::string type;
@@ -50,7 +50,7 @@ void add(const Job& job, const View& view, Groups& groups) {
   group.first = std::min(group.first, failure->failed_at);
   group.last = std::max(group.last, failure->failed_at);
   // A set, so that a queue is named once. More would not fit into a row.
-  if (group.queues.size() < kQueuesShownMax) group.queues.insert(view.queue_of(job).name);
+  if (group.queues.size() < kQueuesOfErrorMax) group.queues.insert(view.queue_of(job).name);
 }
 
 Json show(const Groups& groups, WallClock clock) {
@@ -69,7 +69,7 @@ Json show(const Groups& groups, WallClock clock) {
                    {"sample", group.sample},
                    {"queues", group.queues}});
     for (std::size_t state = 0; state < kJobStateCount; ++state) {
-      all.back()[name_of(static_cast<JobState>(state))] = group.counts[state];
+      all.back()[http::name_of(static_cast<JobState>(state))] = group.counts[state];
     }
   }
   return all;

@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 
 /// A chunk that is read at once.
-constexpr std::size_t kChunkBytes = std::size_t{4} << 20;
+constexpr std::size_t kFollowedBytes = std::size_t{4} << 20;
 
 /// An engine that has a problem is asked again after this.
 constexpr LogService::Duration kRetry = 100ms;
@@ -223,7 +223,7 @@ void LogPump::follow(LogService::Duration longest) {
     if (!work_.wait_for(guard, longest, has_room)) return;
     after = seen_;
   }
-  Outcome<LogService::Chunk> chunk = service_.follow(after, kChunkBytes, longest);
+  Outcome<LogService::Chunk> chunk = service_.follow(after, kFollowedBytes, longest);
   if (!chunk) {
     note_problem(chunk.error().text);
     return wait_for_work(std::min(longest, kRetry));
@@ -380,7 +380,7 @@ void LogPump::settle_doubt(LogService::Duration longest) {
   bool has_stored = false;
   Sequence seen = stored_last_;
   while (seen < extent->last) {
-    const Outcome<LogService::Chunk> chunk = service_.follow(seen, kChunkBytes, longest);
+    const Outcome<LogService::Chunk> chunk = service_.follow(seen, kFollowedBytes, longest);
     if (!chunk) {
       note_problem(chunk.error().text);
       break;

@@ -36,7 +36,7 @@ std::string read(std::string_view json) {
   return shape == ObjectShape::kNull ? "null" : seen;
 }
 
-std::string nested(std::size_t depth) {
+std::string nested_object(std::size_t depth) {
   return "{\"a\":" + std::string(depth, '[') + std::string(depth, ']') + '}';
 }
 
@@ -94,9 +94,9 @@ TEST_CASE("read_object: bad UTF-8 and half surrogate pairs become U+FFFD") {
 }
 
 TEST_CASE("read_object: nesting at the limit, one past it, and far beyond") {
-  CHECK(read(nested(kNestingMax - 1)) == "a=o ");
-  CHECK(read(nested(kNestingMax)) == "malformed");
-  CHECK(read(nested(10'000)) == "malformed");
+  CHECK(read(nested_object(kNestingMax - 1)) == "a=o ");
+  CHECK(read(nested_object(kNestingMax)) == "malformed");
+  CHECK(read(nested_object(10'000)) == "malformed");
   CHECK(read(std::string(1'000'000, '[')) == "malformed");
 }
 

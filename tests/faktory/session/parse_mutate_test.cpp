@@ -9,7 +9,7 @@ namespace {
 
 using Reason = Refused::Reason;
 
-Reason refused(const std::string& argument) {
+Reason mutate_refused(const std::string& argument) {
   const auto parsed = parse_mutate(argument);
   REQUIRE_FALSE(parsed);
   return parsed.error().reason;
@@ -58,22 +58,23 @@ TEST_CASE("mutate: unknown members are passed over, however deep") {
 }
 
 TEST_CASE("mutate: wrong types") {
-  CHECK(refused(R"({"cmd":1,"target":"dead"})") == Reason::kInvalidMutateJson);
-  CHECK(refused(R"({"cmd":"kill","target":["dead"]})") == Reason::kInvalidMutateJson);
-  CHECK(refused(R"({"cmd":"kill","target":"dead","filter":"x"})") == Reason::kInvalidMutateJson);
-  CHECK(refused(R"({"cmd":"kill","target":"dead","filter":{"jids":[1]}})") ==
+  CHECK(mutate_refused(R"({"cmd":1,"target":"dead"})") == Reason::kInvalidMutateJson);
+  CHECK(mutate_refused(R"({"cmd":"kill","target":["dead"]})") == Reason::kInvalidMutateJson);
+  CHECK(mutate_refused(R"({"cmd":"kill","target":"dead","filter":"x"})") ==
         Reason::kInvalidMutateJson);
-  CHECK(refused(R"({"cmd":"kill","target":"dead","filter":{"regexp":{}}})") ==
+  CHECK(mutate_refused(R"({"cmd":"kill","target":"dead","filter":{"jids":[1]}})") ==
         Reason::kInvalidMutateJson);
-  CHECK(refused("null") == Reason::kInvalidMutateJson);
-  CHECK(refused("{") == Reason::kInvalidMutateJson);
+  CHECK(mutate_refused(R"({"cmd":"kill","target":"dead","filter":{"regexp":{}}})") ==
+        Reason::kInvalidMutateJson);
+  CHECK(mutate_refused("null") == Reason::kInvalidMutateJson);
+  CHECK(mutate_refused("{") == Reason::kInvalidMutateJson);
 }
 
 TEST_CASE("mutate: a text, a filter or jids that are containers of another kind") {
   for (const char* filter : {R"([])", R"({"jids":{}})", R"({"jids":[[]]})", R"({"jids":[{}]})",
                              R"({"jobtype":[]})", R"({"jids":"a"})", R"({"regexp":true})"}) {
     const std::string text = R"({"cmd":"kill","target":"dead","filter":)";
-    CHECK(refused(text + filter + "}") == Reason::kInvalidMutateJson);
+    CHECK(mutate_refused(text + filter + "}") == Reason::kInvalidMutateJson);
   }
 }
 
@@ -93,7 +94,7 @@ TEST_CASE("mutate: ten thousand jids and no more") {
     return R"({"cmd":"kill","target":"dead","filter":{"jids":[)" + jids + "]}}";
   };
   CHECK(mutate(with_jids(kMutateJidsMax)).filter.jids.size() == kMutateJidsMax);
-  CHECK(refused(with_jids(kMutateJidsMax + 1)) == Reason::kTooManyJids);
+  CHECK(mutate_refused(with_jids(kMutateJidsMax + 1)) == Reason::kTooManyJids);
 }
 
 TEST_CASE("mutate: bytes that are not UTF-8 are replaced") {

@@ -10,14 +10,15 @@ namespace {
 using State = ConnectionState;
 using Event = ConnectionEvent;
 
-constexpr State kStates[] = {State::kOpen, State::kHalfOpen, State::kLingering, State::kClosed};
+constexpr State kConnectionStates[] = {State::kOpen, State::kHalfOpen, State::kLingering,
+                                       State::kClosed};
 constexpr Event kEvents[] = {Event::kInputEnded, Event::kFinished, Event::kBroken};
 
 TEST_CASE("connection state: each row of the table is the state that it is meant for") {
-  CHECK(std::size(kStates) == kConnectionStateCount);
+  CHECK(std::size(kConnectionStates) == kConnectionStateCount);
   CHECK(std::size(kEvents) == kConnectionEventCount);
   for (std::size_t i = 0; i < kConnectionStateCount; ++i) {
-    CHECK(static_cast<std::size_t>(kStates[i]) == i);
+    CHECK(static_cast<std::size_t>(kConnectionStates[i]) == i);
   }
 }
 
@@ -32,14 +33,14 @@ TEST_CASE("connection state: nothing happens to a closed connection") {
 }
 
 TEST_CASE("connection state: no event leaves it where it was, so each happens once") {
-  for (const State state : kStates) {
+  for (const State state : kConnectionStates) {
     for (const Event event : kEvents) CHECK(next_state(state, event) != state);
   }
 }
 
 TEST_CASE("connection state: every state is reached, and the way is never back") {
   std::set<State> reached = {State::kOpen};
-  for (const State state : kStates) {
+  for (const State state : kConnectionStates) {
     for (const Event event : kEvents) {
       const std::optional<State> next = next_state(state, event);
       if (!next) continue;

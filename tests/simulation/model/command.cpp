@@ -22,7 +22,7 @@ std::string quoted(const std::string& word) {
   return '"' + word + '"';
 }
 
-std::string seconds(Duration duration) {
+std::string seconds_text(Duration duration) {
   constexpr double kSecond = 1e9;
   return text(static_cast<double>(duration.count()) / kSecond);
 }
@@ -41,10 +41,10 @@ std::string render_custom(const JobText& job) {
   const auto add = [&](const std::string& name, const std::string& value) {
     json += (json.empty() ? "" : ",") + quoted(name) + ":" + value;
   };
-  if (wishes.unique_for != Duration{}) add("unique_for", seconds(wishes.unique_for));
+  if (wishes.unique_for != Duration{}) add("unique_for", seconds_text(wishes.unique_for));
   if (wishes.until_start) add("unique_until", quoted("start"));
   if (!wishes.conflict.empty()) add("unique_conflict", quoted(wishes.conflict));
-  if (wishes.expires_in != Duration{}) add("expires_in", seconds(wishes.expires_in));
+  if (wishes.expires_in != Duration{}) add("expires_in", seconds_text(wishes.expires_in));
   if (wishes.expires_at != Time{})
     add("expires_at", quoted(faktory::format_time(wishes.expires_at)));
   if (wishes.is_tracked) add("track", "1");

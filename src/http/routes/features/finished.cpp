@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kLookedAtMax = 5'000;
 constexpr std::size_t kLookedAtATurn = 250;
 
-struct Search {
+struct FinishedSearch {
   FinishedJobs::Number before = 0;
   std::size_t limit = kPageDefault;
   std::string queue;  ///< as `type`
@@ -36,11 +36,12 @@ bool read_time(const Request& request, const char* name, WallClock clock, Time& 
   return ms.has_value();
 }
 
-Outcome<Search> read_search(const Request& request, const FinishedJobs& finished, WallClock clock) {
-  Search search{.before = finished.end(),
-                .queue = std::string(request.param("queue")),
-                .type = std::string(request.param("type")),
-                .outcome = std::string(request.param("outcome"))};
+Outcome<FinishedSearch> read_search(const Request& request, const FinishedJobs& finished,
+                                    WallClock clock) {
+  FinishedSearch search{.before = finished.end(),
+                        .queue = std::string(request.param("queue")),
+                        .type = std::string(request.param("type")),
+                        .outcome = std::string(request.param("outcome"))};
   for (const char* name : {"queue", "type"}) {
     if (!is_utf8(request.param(name))) return Problem{concat(name, " is not UTF-8")};
   }
@@ -65,7 +66,7 @@ Outcome<Search> read_search(const Request& request, const FinishedJobs& finished
 /// A list that is being made.
 struct FinishedListing {
   const Site& site;
-  Search search;  ///< from `before` on, what is not looked at yet
+  FinishedSearch search;  ///< from `before` on, what is not looked at yet
   Json rows = Json::array();
   Json next = nullptr;
   std::size_t looked_at = 0;
@@ -126,7 +127,7 @@ Response go_on_listing_finished(const std::shared_ptr<FinishedListing>& listing,
 }  // namespace
 
 Response list_finished(const Call& call) {
-  Outcome<Search> search =
+  Outcome<FinishedSearch> search =
       read_search(call.request, call.site.broker.finished(), call.site.broker.view().wall_clock());
   if (!search) return refuse(400, search.error().text);
   // Shared: see there.
