@@ -102,6 +102,9 @@ Outcome<Done> Binlog::read_file(journal::FileSystem& files, const std::string& p
   if (reader->end() == BinlogReader::End::kTorn) {
     torn_.push_back(place + "a record that was not written to its end");
   }
+  if (reader->end() == BinlogReader::End::kCut) {
+    damages_.push_back(place + "the file ends in the middle of a record: it was not copied whole");
+  }
   if (reader->end() == BinlogReader::End::kDamaged) {
     damages_.push_back(place + "the last " + std::to_string(rest) + " bytes cannot be read");
   }

@@ -44,6 +44,7 @@ class Binlog {
 
   /// The greatest id in the log.
   [[nodiscard]] JobId last_id() const { return last_id_; }
+  [[nodiscard]] bool has_jobs() const { return !jobs_.empty(); }
 
   /// Where a record was not written to its end, a line each. Nobody was told that it was.
   [[nodiscard]] const std::vector<std::string>& torn() const { return torn_; }

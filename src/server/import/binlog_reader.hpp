@@ -47,7 +47,8 @@ struct BinlogRecord {
 ///
 /// There are no checksums. So whatever cannot be is taken for damage, and ends the file: nothing
 /// tells where the next record begins. beanstalkd makes files long before it writes records. So a
-/// record that a power cut left half-written ends in zeros, up to the end of the file.
+/// record that a power cut left half-written ends in zeros, up to the end of the file. Only a
+/// record that is longer than a whole file makes its file grow; it is the first in it.
 class BinlogReader {
  public:
   /// A problem: it is of another version, or no binlog at all. The text does not name the file.
@@ -59,7 +60,8 @@ class BinlogReader {
   /// How the file ended, once there was no more record.
   enum class End {
     kWhole,    ///< by its end, or by zeros
-    kTorn,     ///< in the middle of a record, by its end or by zeros, as a power cut leaves it
+    kTorn,     ///< in the middle of a record, as a power cut leaves it
+    kCut,      ///< in the middle of a record, by its end, as no power cut leaves it
     kDamaged,  ///< by something that is no record
   };
   [[nodiscard]] End end() const { return end_; }
@@ -71,6 +73,8 @@ class BinlogReader {
   BinlogReader(std::string_view bytes, bool is_old) : bytes_(bytes), is_old_(is_old) {}
 
   [[nodiscard]] std::optional<BinlogRecord> finish(End end);
+  /// The file ends within the next record.
+  [[nodiscard]] std::optional<BinlogRecord> finish_short();
   /// `bytes`: how long the next record is that cannot be right.
   [[nodiscard]] std::optional<BinlogRecord> finish_broken(std::size_t bytes);
   [[nodiscard]] BinlogRecord read_job(std::string_view job) const;

@@ -133,9 +133,7 @@ class BinlogImport {
 JournalReport report_of(const Binlog& binlog, const ImportTable& table, const ImportChoice& choice,
                         JobId shift) {
   JournalReport report{.text = table.text(), .damage = table.damage()};
-  report.text += shift == 0 ? "ids: as they were\n"
-                            : "ids: " + std::to_string(shift) +
-                                  " added to each, since smaller ones were used\n";
+  if (binlog.has_jobs()) report.text += ids_text(shift);
   for (const std::string& place : binlog.torn()) report.text += "torn: " + place + "\n";
   for (const std::string& damage : binlog.damages()) report.text += "damage: " + damage + "\n";
   report.text += "next: start a server with the data directory " + choice.into + "\n";
