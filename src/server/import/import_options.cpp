@@ -6,11 +6,11 @@ namespace millrace::server {
 namespace {
 
 constexpr const char* kImportFooter =
-    "Exit status 0: imported. 1: not; the same command begins again. 2: wrong arguments.\n"
-    "4: imported, but not all: the table and the line on stderr say what is missing.\n"
-    "SOURCE of --faktory is the directory of Faktory's data (-d), or a copy of its faktory.rdb;\n"
-    "that needs the program redis-server. Or it is a Redis that runs: unix:PATH, or\n"
-    "redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE], or rediss://... for TLS. The variable\n"
+    "Exit status 0: imported. 1: not; the same command begins again. 2: wrong arguments. 4: "
+    "imported, but not all: the table and the line on stderr say what is missing.\n"
+    "SOURCE of --faktory is the directory of Faktory's data (-d), or a copy of its faktory.rdb; "
+    "that needs the program redis-server. Or it is a Redis that runs: unix:PATH, or "
+    "redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE], or rediss://... for TLS. The variable "
     "REDISCLI_AUTH may have the password.";
 
 }  // namespace

@@ -100,4 +100,9 @@ std::string ImportTable::text() const {
   return aligned(lines);
 }
 
+std::string ids_text(JobId shift) {
+  if (shift == 0) return "ids: as they were\n";
+  return "ids: " + std::to_string(shift) + " added to each, since smaller ones were used\n";
+}
+
 }  // namespace millrace::server

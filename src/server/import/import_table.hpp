@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "core/model/types.hpp"
+
 namespace millrace::server {
 
 /// What an import or an export found, by queue and state, and what became of it.
@@ -52,5 +54,8 @@ class ImportTable {
   const Words words_;
   std::map<std::string, std::map<std::string, Row, std::less<>>, std::less<>> rows_;
 };
+
+/// The line of a report that says what became of the ids of jobs.
+[[nodiscard]] std::string ids_text(JobId shift);
 
 }  // namespace millrace::server

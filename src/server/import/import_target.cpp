@@ -85,14 +85,21 @@ Outcome<Done> ImportTarget::begin() {
   if (!mark) return mark.error();
   goes_on_ = mark->has_value();
   if (goes_on_) mark_ = **mark;
-  has_new_instance_ = goes_on_ && mark_.source != marked_source(options_) &&
-                      mark_.source.starts_with(options_.source + kInstanceStart);
-  if (goes_on_ && mark_.source != marked_source(options_) && !has_new_instance_) {
+  const bool is_same = mark_.source == marked_source(options_) || is_same_process(mark_.source);
+  has_new_instance_ =
+      goes_on_ && !is_same && mark_.source.starts_with(options_.source + kInstanceStart);
+  if (goes_on_ && !is_same && !has_new_instance_) {
     return Problem{"an import of " + mark_.source + " into " + options_.directory +
                    " has not ended: run that first"};
   }
   const auto content = read_content();
   return content ? prepare(*content) : content.error();
+}
+
+/// A process may have several addresses, such as 127.0.0.1 and localhost.
+bool ImportTarget::is_same_process(const std::string& marked) const {
+  const bool is_known = !options_.instance.empty() && options_.instance != kUnknownInstance;
+  return is_known && marked.ends_with(kInstanceStart + options_.instance);
 }
 
 Outcome<ImportTarget::Content> ImportTarget::read_content() {

@@ -29,6 +29,8 @@ namespace millrace::server {
 /// SIGTERM end it as a full disk does: the next record is refused, and the problem says so.
 class ImportTarget {
  public:
+  /// Of a source that does not say which process it is.
+  static constexpr const char* kUnknownInstance = "unknown";
   struct Options {
     std::string directory;
     std::string source;   ///< see `ImportMark`
@@ -91,6 +93,7 @@ class ImportTarget {
 
   ImportTarget(journal::FileSystem& files, const Options& options);
   [[nodiscard]] Outcome<Done> begin();
+  [[nodiscard]] bool is_same_process(const std::string& marked) const;
   [[nodiscard]] Outcome<Content> read_content();
   [[nodiscard]] Outcome<Done> prepare(const Content& content);
   [[nodiscard]] Outcome<Done> go_on(const Ledger& ledger);

@@ -394,7 +394,8 @@ class RefusedTest(RedisTest):
             write(path, content)
             self.assert_not_imported(path, r"faktory\.rdb: offset 0: this is no snapshot of Redis")
         write(path, b"REDIS0099")
-        self.assert_not_imported(path, r"faktory\.rdb: Can't handle RDB format version 99")
+        told = r"faktory\.rdb: offset 5: Can't handle RDB format version 99: install "
+        self.assert_not_imported(path, told)
         os.remove(path)
         self.assert_not_imported(path, r"faktory\.rdb: no such file, and not redis://")
         self.assert_not_imported(self.old, "old has no file faktory.rdb$")
@@ -430,7 +431,9 @@ class RefusedTest(RedisTest):
     def test_something_else_listens_there(self):
         other = self.server(data="other").start()
         host, port = other.beanstalk_address
-        self.assert_not_imported(f"redis://{host}:{port}", "this is no Redis")
+        self.assert_not_imported(f"redis://{host}:{port}", "this is no Redis: name the socket of")
+        host, port = other.faktory_address
+        self.assert_not_imported(f"redis://{host}:{port}", "this is the port of Faktory itself: ")
 
     def test_a_directory_in_use(self):
         # What this Redis has not saved yet is not in the file.

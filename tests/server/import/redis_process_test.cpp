@@ -22,7 +22,8 @@ std::string failure(const std::string& rest) {
 TEST_CASE("redis process: the reason is the first thing said after the beginning") {
   CHECK(failure("7:M 26 Nov 2026 01:12:49.773 # Can't handle RDB format version 99\n"
                 "7:M 26 Nov 2026 01:12:49.773 # Fatal error loading the DB. Exiting.\n") ==
-        "Can't handle RDB format version 99");
+        "offset 5: Can't handle RDB format version 99: install the redis-server that wrote it, or "
+        "import from that one while it runs");
 }
 
 TEST_CASE("redis process: where Redis has looked at the file again, it tells the offset") {

@@ -237,10 +237,11 @@ Outcome<JournalReport> import_running(const ImportChoice& choice) {
   const auto instance = before->find("id");
   journal::PosixFileSystem files;
   auto target = ImportTarget::open(
-      files, {.directory = choice.into,
-              .source = "the server " + peer->name(),
-              .merges = choice.merges,
-              .instance = instance == before->end() ? "unknown" : instance->second});
+      files,
+      {.directory = choice.into,
+       .source = "the server " + peer->name(),
+       .merges = choice.merges,
+       .instance = instance == before->end() ? ImportTarget::kUnknownInstance : instance->second});
   if (!target) return target.error();
   Drain drain(*peer, **target);
   if (auto drained = drain.run(); !drained) return drained.error();
@@ -249,9 +250,7 @@ Outcome<JournalReport> import_running(const ImportChoice& choice) {
   if (auto ended = (*target)->finish(drain.last_id() + 1); !ended) return ended.error();
   JournalReport report{.text = drain.table().text(), .damage = {}};
   const JobId shift = (*target)->id_shift();
-  report.text += shift == 0 ? "ids: as they were\n"
-                            : "ids: " + std::to_string(shift) +
-                                  " added to each, since smaller ones were used\n";
+  if (drain.last_id() > 0) report.text += ids_text(shift);
   const std::uint64_t taken_before = (*target)->taken_before();
   if (taken_before > drain.found_again()) {
     report.text += "goes on: " + http::count_of(taken_before - drain.found_again(), "job") +

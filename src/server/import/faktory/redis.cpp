@@ -13,6 +13,8 @@ namespace millrace::server {
 namespace {
 
 constexpr std::size_t kShownErrorBytes = 200;
+constexpr const char* kWhereRedisIs =
+    ": name the socket of Faktory's Redis, as in unix:/var/lib/faktory/db/redis.sock";
 
 std::string shown_error(std::string_view text) {
   return one_line(text, kShownErrorBytes);
@@ -62,6 +64,10 @@ Outcome<Done> Redis::log_in(const FaktorySource& source) {
     if (!answer) return answer.error();
   }
   const auto selected = ask({"SELECT", std::to_string(source.database)});
+  // Faktory greets, whatever it is asked.
+  if (selected && text_of_reply(**selected).starts_with("HI ")) {
+    return Problem{name_ + ": this is the port of Faktory itself" + kWhereRedisIs};
+  }
   if (selected) return Done{};
   if (selected.error().text.find("NOAUTH") == std::string::npos) return selected.error();
   return Problem{name_ +
@@ -109,7 +115,7 @@ Outcome<Redis::Reply> Redis::receive() {
   void* received = nullptr;
   while (received == nullptr) {
     if (redisReaderGetReply(reader_.get(), &received) != REDIS_OK) {
-      return Problem{name_ + ": this is no Redis: " + shown_error(reader_->errstr)};
+      return Problem{name_ + ": this is no Redis" + kWhereRedisIs};
     }
     if (received != nullptr) break;
     if (auto fed = feed(); !fed) return fed.error();

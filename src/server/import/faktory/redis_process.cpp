@@ -28,6 +28,8 @@ using journal::uninterrupted;
 
 constexpr std::size_t kShownReasonBytes = 200;
 constexpr int kMomentMs = 10;
+/// Four digits, after "REDIS".
+constexpr std::size_t kSnapshotVersionAt = 5;
 
 /// Only what a fork of a process with threads may call.
 [[noreturn]] void become_redis_server(const std::vector<char*>& words, int messages, pid_t parent) {
@@ -160,6 +162,10 @@ std::string load_failure_of(const std::string& log) {
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
     const std::string_view message = without_stamp(line);
     if (is_reason(message)) reason = message;
+  }
+  if (reason.find("RDB format version") != reason.npos) {
+    reason = "offset " + std::to_string(kSnapshotVersionAt) + ": " + reason +
+             ": install the redis-server that wrote it, or import from that one while it runs";
   }
   return one_line(reason.empty() ? "it has ended without a reason" : reason, kShownReasonBytes);
 }
