@@ -54,7 +54,7 @@ class ManualTest(ServerTest):
             env=environment(),
             text=True,
         )
-        options = set(re.findall(r"^ +(--[a-z-]+)", done.stdout, re.MULTILINE))
+        options = set(re.findall(r"^  (--[a-z-]+)", done.stdout, re.MULTILINE))
         self.assertIn("--data", options)
         flags = re.findall(r"--[a-z-]+", "".join(rows(read("docs/operations/options.md"), "flag")))
         self.assertEqual(sorted(flags), sorted(options))

@@ -11,27 +11,28 @@ constexpr VerbWord kIds{"ID", "Numbers or jids of jobs; none: the jobs that matc
 constexpr unsigned kChanges = kServer | kState | kFilters | kChange;
 
 constexpr const char* kShown =
-    "Exit status 0: shown, also if there is nothing to show. 1: the server refused.\n"
-    "2: wrong arguments. 3: the server cannot be reached.";
+    "Exit status 0: shown, also if there is nothing to show. 1: the server refused. 2: wrong "
+    "arguments. 3: the server cannot be reached.";
 constexpr const char* kFound =
-    "Exit status 0: shown, also if there is nothing at all. 1: nothing matches the filters, or "
-    "the\n"
+    "Exit status 0: shown, also if there is nothing at all. 1: nothing matches the filters, or the "
     "server refused. 2: wrong arguments. 3: the server cannot be reached.";
 constexpr const char* kChanged =
     "Exit status 0: done; or counted, with --dry-run. 1: no job matches, not all jobs were "
-    "changed,\n"
-    "or the server refused. 2: wrong arguments. 3: the server cannot be reached.\n"
-    "130: Ctrl-C cancelled it; what was changed stays changed.";
+    "changed, or the server refused. 2: wrong arguments. 3: the server cannot be reached. 130: "
+    "Ctrl-C cancelled it; what was changed stays changed.";
 constexpr const char* kChangedIfAgreed =
-    "Exit status 0: done; or counted, with --dry-run. 1: only counted, without --yes; or no job\n"
-    "matches, not all jobs were changed, or the server refused. 2: wrong arguments.\n"
-    "3: the server cannot be reached. 130: Ctrl-C cancelled it; what was changed stays changed.";
+    "Exit status 0: done; or counted, with --dry-run. 1: only counted, without --yes; or no job "
+    "matches, not all jobs were changed, or the server refused. 2: wrong arguments. 3: the server "
+    "cannot be reached. 130: Ctrl-C cancelled it; what was changed stays changed.";
 constexpr const char* kTurned =
-    "Exit status 0: done. 1: the server refused, for one queue at least. 2: wrong arguments.\n"
-    "3: the server cannot be reached.";
-constexpr const char* kEnded =
-    "Exit status 0: Ctrl-C ended it, or nobody reads its output. 1: the server refused.\n"
-    "2: wrong arguments. 3: the server cannot be reached, or has ended.";
+    "Exit status 0: done. 1: the server refused, for one queue at least. 2: wrong arguments. 3: "
+    "the server cannot be reached.";
+constexpr const char* kFollowed =
+    "Exit status 0: Ctrl-C ended it, or nobody reads its output. 1: the server refused. 2: wrong "
+    "arguments. 3: the server cannot be reached, or has ended.";
+constexpr const char* kWatched =
+    "Exit status 0: q or Ctrl-C ended it. 1: the server refused. 2: wrong arguments. 3: the server "
+    "could not be reached, at the beginning or at the end.";
 
 constexpr std::array kVerbRows = {
     VerbRow{"stats",
@@ -54,10 +55,13 @@ constexpr std::array kVerbRows = {
             kServer,
             peek_job,
             "Exit status 0: shown. 1: there is no such job, or the server refused. 2: wrong "
-            "arguments.\n"
-            "3: the server cannot be reached."},
-    VerbRow{
-        "tail", "Print what happens to jobs, until Ctrl-C", {}, kServer | kTail, tail_jobs, kEnded},
+            "arguments. 3: the server cannot be reached."},
+    VerbRow{"tail",
+            "Print what happens to jobs, until Ctrl-C",
+            {},
+            kServer | kTail,
+            tail_jobs,
+            kFollowed},
     VerbRow{"retry", "Make jobs ready", {kIds}, kChanges, retry_jobs, kChanged},
     VerbRow{"kill", "Make jobs dead", {kIds}, kChanges | kDangerous, kill_jobs, kChangedIfAgreed},
     VerbRow{"delete", "Delete jobs", {kIds}, kChanges | kDangerous, delete_jobs, kChangedIfAgreed},
@@ -79,28 +83,26 @@ constexpr std::array kVerbRows = {
              VerbWord{"ARGS", "Its arguments, a JSON array (default: [])", Number::kOptional}},
             kServer | kPush,
             push_job,
-            "Exit status 0: pushed. 1: the server refused. 2: wrong arguments.\n"
-            "3: the server cannot be reached. 4: the job is unique, and is there already."},
+            "Exit status 0: pushed. 1: the server refused. 2: wrong arguments. 3: the server "
+            "cannot be reached. 4: the job is unique, and is there already."},
     VerbRow{
         "put",
         "Put a job over the beanstalk protocol",
         {VerbWord{"BODY", "Its bytes (default, and with -: those of stdin)", Number::kOptional}},
         kJobPort | kPut,
         put_job,
-        "Exit status 0: put. 1: the server refused. 2: wrong arguments. 3: the server cannot be\n"
+        "Exit status 0: put. 1: the server refused. 2: wrong arguments. 3: the server cannot be "
         "reached, or has not answered: the job may have been put."},
-    VerbRow{
-        "fetch",
-        "Take jobs that are ready, print them as JSON, and give them back",
-        {VerbWord{"QUEUE", "Take jobs of these queues (default: default)", Number::kAny,
-                  kQueueHint}},
-        kJobPort | kFetch,
-        fetch_jobs,
-        "Exit status 0: fetched one job or more. 1: no job was ready, the server refused, or a "
-        "job\n"
-        "could not be written, or was held for too long. 2: wrong arguments. 3: the server cannot\n"
-        "be reached. 130: Ctrl-C ended it. Jobs that were not deleted are given back."},
-    VerbRow{"top", "Show queues and workers, live; for a terminal", {}, kTop, show_top, kEnded},
+    VerbRow{"fetch",
+            "Take jobs that are ready, print them as JSON, and give them back",
+            {VerbWord{"QUEUE", "Take jobs of these queues (default: default)", Number::kAny,
+                      kQueueHint}},
+            kJobPort | kFetch,
+            fetch_jobs,
+            "Exit status 0: fetched one job or more. 1: no job was ready, the server refused, or a "
+            "job could not be written, or was held for too long. 2: wrong arguments. 3: the server "
+            "cannot be reached. 130: Ctrl-C ended it. Jobs that were not deleted are given back."},
+    VerbRow{"top", "Show queues and workers, live; for a terminal", {}, kTop, show_top, kWatched},
     VerbRow{"workers", "List Faktory workers", {}, kServer, list_workers, kShown},
     VerbRow{"errors",
             "List errors of failed jobs, the most frequent first",
@@ -121,8 +123,8 @@ constexpr std::array kVerbRows = {
              VerbWord{"NAME", "The name of the entry", Number::kOptional}},
             kServer,
             turn_cron,
-            "Exit status 0: done. 1: the server refused. 2: wrong arguments.\n"
-            "3: the server cannot be reached. 4: the entry's job is unique, and is there already."},
+            "Exit status 0: done. 1: the server refused. 2: wrong arguments. 3: the server cannot "
+            "be reached. 4: the entry's job is unique, and is there already."},
     VerbRow{"throttles",
             "List the limits of queues and types; or set those of one by hand, or reset them",
             {VerbWord{"ACTION", "set or reset; without it, the limits are listed",
@@ -130,16 +132,15 @@ constexpr std::array kVerbRows = {
              VerbWord{"NAME", "A queue, or type: and a jobtype", Number::kOptional, kQueueHint}},
             kServer | kThrottles,
             turn_throttles,
-            "Exit status 0: done. 1: the server refused. 2: wrong arguments.\n"
-            "3: the server cannot be reached."},
-    VerbRow{
-        "dev",
-        "Serve without keeping anything, to try things out",
-        {},
-        kDev,
-        nullptr,
-        "Exit status 0: Ctrl-C or SIGTERM ended it. 1: the server did not start, or has failed.\n"
-        "2: wrong arguments."},
+            "Exit status 0: done. 1: the server refused. 2: wrong arguments. 3: the server cannot "
+            "be reached."},
+    VerbRow{"dev",
+            "Serve without keeping anything, to try things out",
+            {},
+            kDev,
+            nullptr,
+            "Exit status 0: Ctrl-C or SIGTERM ended it. 1: the server did not start, or has "
+            "failed. 2: wrong arguments."},
     VerbRow{"doctor",
             "Look for what goes wrong in practice, and say what to do",
             {VerbWord{"TARGET",
@@ -148,7 +149,7 @@ constexpr std::array kVerbRows = {
                       Number::kOptional}},
             kDoctor,
             nullptr,
-            "Exit status 0: all is well. 1: there are findings. 2: wrong arguments, or no such\n"
+            "Exit status 0: all is well. 1: there are findings. 2: wrong arguments, or no such "
             "directory. 3: the server cannot be reached."},
     VerbRow{
         "bench",
@@ -157,8 +158,7 @@ constexpr std::array kVerbRows = {
         kBench,
         nullptr,
         "Exit status 0: measured. 1: not, as when the directory cannot be written. 2: wrong "
-        "arguments.\n"
-        "130: Ctrl-C ended it."},
+        "arguments. 130: Ctrl-C ended it."},
 };
 
 }  // namespace

@@ -12,14 +12,14 @@ namespace {
 
 constexpr const char* kBackupFooter =
     "With --since, only newer segments are copied. DEST may be that backup: it then grows, and "
-    "need\n"
-    "not be there yet. With `-` for DEST, the backup is a stream of the tar format on stdout.\n"
+    "need not be there yet. With `-` for DEST, the backup is a stream of the tar format on "
+    "stdout.\n"
     "Exit status 0: copied. 1: not copied; the journal may be damaged. 2: wrong arguments.";
 
 constexpr const char* kRestoreFooter =
     "BACKUP is the directory of a backup, or a stream: a file, or `-` for stdin. Name all those "
-    "that\n"
-    "have files of the latest one. Exit status 0: restored. 1: not restored. 2: wrong arguments.";
+    "that have files of the latest one.\n"
+    "Exit status 0: restored. 1: not restored. 2: wrong arguments.";
 
 /// As in `7d`, at most a hundred years.
 std::optional<Duration> parse_age(std::string_view text) {

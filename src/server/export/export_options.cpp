@@ -6,11 +6,11 @@ namespace millrace::server {
 namespace {
 
 constexpr const char* kExportFooter =
-    "Exit status 0: the other server has all jobs. 1: not; the same command goes on, also after\n"
-    "Ctrl-C. 2: wrong arguments. 4: it has all but those that it did not take, which the table\n"
+    "Exit status 0: the other server has all jobs. 1: not; the same command goes on, also after "
+    "Ctrl-C. 2: wrong arguments. 4: it has all but those that it did not take, which the table "
     "counts.\n"
-    "URL is beanstalk://HOST[:PORT] for beanstalkd. For Faktory it is as in FAKTORY_URL,\n"
-    "tcp://[:PASSWORD@]HOST[:PORT] or tcp+tls://...; the variable FAKTORY_PASSWORD may have the\n"
+    "URL is beanstalk://HOST[:PORT] for beanstalkd. For Faktory it is as in FAKTORY_URL, "
+    "tcp://[:PASSWORD@]HOST[:PORT] or tcp+tls://...; the variable FAKTORY_PASSWORD may have the "
     "password.";
 
 }  // namespace

@@ -24,6 +24,7 @@
 #include "server/options/option_rows.hpp"
 #include "server/options/password.hpp"
 #include "server/options/shell/completion.hpp"
+#include "server/options/shell/help_format.hpp"
 #include "server/options/shell/man_page.hpp"
 #include "server/peers/named_server.hpp"
 #include "server/peers/peer_addresses.hpp"
@@ -33,17 +34,17 @@ namespace millrace::server {
 namespace {
 
 constexpr const char* kFooter =
-    "ADDR is HOST:PORT, [IPV6]:PORT or unix:PATH. Sizes are in bytes, without a unit.\n"
-    "Every option is also an environment variable (MILLRACE_DATA) and, except --config and\n"
-    "--conf-dir, a key of the config file (data = \"/var/lib/millrace\"). Flags win over the\n"
-    "environment, and the environment wins over the file. FAKTORY_PASSWORD holds the password, or\n"
-    "the path of its file if it begins with '/'.\n"
-    "Exit status 0: SIGTERM or Ctrl-C ended it. 1: it did not start, or has failed.\n"
-    "2: wrong arguments.";
+    "ADDR is HOST:PORT, [IPV6]:PORT or unix:PATH. Sizes are in bytes, without a unit. Every option "
+    "is also an environment variable (MILLRACE_DATA) and, except --config and --conf-dir, a key of "
+    "the config file (data = \"/var/lib/millrace\"). Flags win over the environment, and the "
+    "environment wins over the file. FAKTORY_PASSWORD holds the password, or the path of its file "
+    "if it begins with '/'.\n"
+    "Exit status 0: SIGTERM or Ctrl-C ended it. 1: it did not start, or has failed. 2: wrong "
+    "arguments.";
 
 constexpr const char* kCheckFooter =
-    "Exit status 0: nothing is damaged; a torn tail is no damage. 1: the command failed.\n"
-    "2: wrong arguments. 4: the journal is damaged; with --salvage, everything else was copied.";
+    "Exit status 0: nothing is damaged; a torn tail is no damage. 1: the command failed. 2: wrong "
+    "arguments. 4: the journal is damaged; with --salvage, everything else was copied.";
 
 constexpr const char* kPrintFooter =
     "Exit status 0: printed. 1: the output could not be written. 2: wrong arguments.";
@@ -73,6 +74,8 @@ bool is_of_engine(const OptionRow& row) {
 /// members, so this is not copied.
 struct Parser {
   CLI::App app{"Millrace: one job server for beanstalk and Faktory clients", "millrace"};
+  /// Before the commands are made, which take it over.
+  CLI::App* formatted = app.formatter(help_format());
   CLI::App* serve = app.add_subcommand("serve", "Serve clients until SIGTERM");
   CLI::App* check =
       app.add_subcommand("check", "Show what a journal holds, and where it is damaged");
@@ -177,10 +180,19 @@ Invocation print(std::string text) {
 Invocation refuse_extras(const CLI::App& app) {
   std::vector<std::string> extras = app.remaining(true);
   std::erase(extras, "--");
+  const std::string first = extras.empty() ? "--" : extras.front();
   const auto commands = app.get_subcommands();
+  if (commands.empty() && !first.starts_with('-')) {
+    return refuse("'" + first + "' is no command; see millrace --help");
+  }
   const std::string command = commands.empty() ? "" : " " + commands.front()->get_name();
-  return refuse("'" + (extras.empty() ? "--" : extras.front()) +
-                "' is not a known argument; see millrace" + command + " --help");
+  // Those of the command itself are known after it.
+  const bool is_early = !commands.empty() && first.starts_with("--") &&
+                        commands.front()->get_option_no_throw(first) != nullptr;
+  if (is_early) {
+    return refuse(first + " belongs after the command: millrace" + command + " " + first);
+  }
+  return refuse("'" + first + "' is not a known argument; see millrace" + command + " --help");
 }
 
 Outcome<Done> check_repetition(const CLI::App& app) {

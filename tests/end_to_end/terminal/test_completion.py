@@ -26,7 +26,7 @@ def printed(*arguments):
 
 
 def options_of(command):
-    return set(re.findall(r"^ +(?:-h,)?(--[a-z-]+)", printed(command, "--help"), re.MULTILINE))
+    return set(re.findall(r"^  (?:-h,)?(--[a-z-]+)", printed(command, "--help"), re.MULTILINE))
 
 
 class CompletionTest(ServerTest):

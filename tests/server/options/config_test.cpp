@@ -134,7 +134,11 @@ TEST_CASE("config: two ports at one address are refused") {
 TEST_CASE("config: the first argument that nobody takes is named, with where to look") {
   CHECK(refusal({"--password", "abc"}) ==
         "'--password' is not a known argument; see millrace serve --help");
-  CHECK(read_invocation({"bogus"}).text == "'bogus' is not a known argument; see millrace --help");
+  CHECK(read_invocation({"bogus"}).text == "'bogus' is no command; see millrace --help");
+  CHECK(read_invocation({"--bogus"}).text ==
+        "'--bogus' is not a known argument; see millrace --help");
+  CHECK(read_invocation({"--json", "stats"}).text ==
+        "--json belongs after the command: millrace stats --json");
   CHECK(read_invocation({"check", "a", "b", "c"}).text ==
         "'b' is not a known argument; see millrace check --help");
 }

@@ -34,30 +34,19 @@ std::string text_line(std::string_view text) {
   return R"(\&)" + roff(text) + "\n";
 }
 
-void add_paragraph(std::string& out, std::string_view text) {
-  if (!trimmed(text).empty()) out += ".PP\n" + text_line(trimmed(text));
-}
-
 void add_option(std::string& out, const ShownOption& option) {
   const std::string name = option.is_positional ? italic(option.flag) : bold(option.flag);
   out += ".TP\n" + name + (option.value.empty() ? "" : " " + italic(option.value)) + "\n" +
          text_line(option.help);
 }
 
-/// The exit statuses are a paragraph of their own, wherever in the text they are.
+/// Each line is a paragraph.
 void add_footer(std::string& out, std::string_view footer) {
-  const std::size_t begin = footer.find("Exit status ");
-  if (begin == footer.npos || begin > 0) add_paragraph(out, footer.substr(0, begin));
-  if (begin == footer.npos) return;
-  footer.remove_prefix(begin);
-  // A line that begins a sentence ends them: statuses begin with digits.
-  std::size_t end = footer.find(".\n");
-  while (end != footer.npos && end + 2 < footer.size() && is_digit(footer[end + 2])) {
-    end = footer.find(".\n", end + 2);
+  while (!footer.empty()) {
+    const std::string_view line = footer.substr(0, footer.find('\n'));
+    out += ".PP\n" + text_line(line);
+    footer.remove_prefix(std::min(line.size() + 1, footer.size()));
   }
-  const std::size_t rest = end == footer.npos ? footer.size() : end + 2;
-  add_paragraph(out, footer.substr(0, rest));
-  add_paragraph(out, footer.substr(rest));
 }
 
 void add_command(std::string& out, const ShownCommand& command) {
