@@ -42,7 +42,17 @@ void Console::print(std::string_view text) {
 void Console::print_member(std::string_view name, std::string_view text) {
   const std::size_t blanks = kMemberColumns - std::min(kMemberColumns - 1, display_width(name));
   print(colored(std::string(name), Color::kBold, look_.has_colors) + std::string(blanks, ' ') +
-        harmless(text) + "\n");
+        broken(text, kMemberColumns) + "\n");
+}
+
+std::string Console::broken(std::string_view text, std::size_t indent) const {
+  const std::string whole = harmless(text);
+  if (!look_.columns || *look_.columns <= 2 * indent) return whole;
+  std::string out;
+  for (const std::string& line : broken_to_width(whole, *look_.columns - indent)) {
+    out += (out.empty() ? "" : "\n" + std::string(indent, ' ')) + line;
+  }
+  return out;
 }
 
 void Console::complain(std::string_view text) {

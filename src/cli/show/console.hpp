@@ -18,8 +18,11 @@ class Console {
 
   /// To stdout, as it is.
   void print(std::string_view text);
-  /// `name  text`, with names of the same width.
+  /// `name  text`, with names of the same width, and the text broken into lines.
   void print_member(std::string_view name, std::string_view text);
+  /// The text, made harmless. On a terminal it is broken at blanks into lines, with so many blanks
+  /// in front of each but the first.
+  [[nodiscard]] std::string broken(std::string_view text, std::size_t indent) const;
   /// One line on stderr, made harmless.
   void complain(std::string_view text);
 

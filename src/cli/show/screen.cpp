@@ -83,6 +83,11 @@ Outcome<std::unique_ptr<Screen>> Screen::open(bool has_colors) {
   if (MB_CUR_MAX == 1) std::setlocale(LC_CTYPE, "C.UTF-8");
   SCREEN* const screen = newterm(nullptr, stdout, stdin);
   if (screen == nullptr) return Problem{"ncurses does not know this terminal; see TERM"};
+  if (tigetstr("cup") == nullptr) {
+    endwin();
+    delscreen(screen);
+    return Problem{"this terminal cannot move its cursor; see TERM"};
+  }
   return std::unique_ptr<Screen>(new Screen(has_colors));
 }
 

@@ -16,9 +16,16 @@ enum class Color { kPlain, kBold, kDim, kRed, kGreen, kYellow };
 class Table {
  public:
   enum class Side { kLeft, kRight };
+  /// What a text loses where there is too little room. Columns to the right have numbers, which are
+  /// never cut.
+  enum class Cut { kEnd, kMiddle, kNever };
   struct Column {
     std::string title;
     Side side = Side::kLeft;
+    Cut cut = Cut::kEnd;
+    /// Where texts would be cut too much, the columns of the highest rank are left out first; those
+    /// of rank 0 never.
+    int rank = 0;
   };
   /// The text may have any characters: those that a terminal obeys are made harmless.
   struct Cell {
@@ -36,14 +43,22 @@ class Table {
   void add(std::vector<Cell> row);
   [[nodiscard]] bool is_empty() const { return rows_.empty(); }
 
-  /// Lines with their ends, the titles first. Where the terminal is too narrow, the widest texts
-  /// are cut, never numbers, until the rest of the line has to be.
+  /// Lines with their ends, the titles first. Where the terminal is too narrow, columns are left
+  /// out by their ranks, then the widest texts are cut, and at last the line is.
   [[nodiscard]] std::string text(const Look& look) const;
 
  private:
-  [[nodiscard]] std::vector<std::size_t> widths(const Look& look) const;
-  [[nodiscard]] std::string line(const std::vector<Cell>& row,
-                                 const std::vector<std::size_t>& widths, const Look& look) const;
+  /// A column that is shown.
+  struct Shown {
+    std::size_t column = 0;
+    std::size_t width = 0;
+  };
+  [[nodiscard]] std::vector<std::size_t> whole_widths() const;
+  [[nodiscard]] std::vector<Shown> shown(const Look& look) const;
+  [[nodiscard]] bool may_cut(std::size_t column) const;
+  void cut(std::vector<Shown>& all, std::size_t columns) const;
+  [[nodiscard]] std::string line(const std::vector<Cell>& row, const std::vector<Shown>& all,
+                                 const Look& look) const;
 
   std::vector<Column> columns_;
   std::vector<std::vector<Cell>> rows_;

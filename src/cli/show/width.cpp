@@ -1,5 +1,6 @@
 #include "cli/show/width.hpp"
 
+#include <algorithm>
 #include <clocale>
 #include <cstdint>
 #include <cstdio>
@@ -153,6 +154,47 @@ std::string cut_to_width(std::string_view text, std::size_t columns) {
     return true;
   });
   return out + "…";
+}
+
+std::string cut_middle_to_width(std::string_view text, std::size_t columns) {
+  const std::size_t whole = display_width(text);
+  if (whole <= columns) return std::string(text);
+  if (columns == 0) return {};
+  const std::size_t room = columns - 1;  // without the mark
+  const std::size_t after = room / 2;
+  std::string before_mark;
+  std::string after_mark;
+  std::size_t width = 0;
+  each_character(text, [&](const Character& character) {
+    width += width_of(character);
+    if (width <= room - after) before_mark += character.bytes;
+    if (width > whole - after && width - width_of(character) >= whole - after) {
+      after_mark += character.bytes;
+    }
+    return true;
+  });
+  return before_mark + "…" + after_mark;
+}
+
+std::vector<std::string> broken_to_width(std::string_view text, std::size_t columns) {
+  std::vector<std::string> lines = {""};
+  std::size_t width = 0;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
+    const std::size_t word_width = display_width(word);
+    if (width > 0 && width + 1 + word_width > columns) {
+      lines.emplace_back();
+      width = 0;
+    }
+    if (width > 0) {
+      lines.back() += ' ';
+      ++width;
+    }
+    lines.back() += word;
+    width += word_width;
+  }
+  return lines;
 }
 
 }  // namespace millrace::cli

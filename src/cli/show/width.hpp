@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 /// Text of others on a terminal: names and errors come from whoever pushes jobs.
 namespace millrace::cli {
@@ -22,5 +23,12 @@ namespace millrace::cli {
 /// The beginning of a harmless text that takes at most so many columns, with `…` for what is left
 /// out.
 [[nodiscard]] std::string cut_to_width(std::string_view text, std::size_t columns);
+
+/// Its beginning and its end, with `…` in the middle: names often differ at their ends only.
+[[nodiscard]] std::string cut_middle_to_width(std::string_view text, std::size_t columns);
+
+/// A harmless text in lines of at most so many columns, broken at blanks. A longer word has a line
+/// of its own, whole, so that it can be copied.
+[[nodiscard]] std::vector<std::string> broken_to_width(std::string_view text, std::size_t columns);
 
 }  // namespace millrace::cli

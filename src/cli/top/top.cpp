@@ -32,7 +32,7 @@ class Top {
     std::chrono::milliseconds waited{0};
     while (!is_over_) {
       const Screen::Input input = screen_.read(kTopKeyWait);
-      if (interrupts_.wait(0ms)) return Exit::kDone;
+      if (interrupts_.wait(0ms)) break;
       if (input.key == Key::kNone) waited += kTopKeyWait;
       if (input.key != Key::kNone) take(input);
       const bool is_time = waited >= kTopLook || wants_look_;
@@ -44,7 +44,7 @@ class Top {
       }
       if (is_time || input.key != Key::kNone) draw();
     }
-    return Exit::kDone;
+    return failed_;
   }
 
   [[nodiscard]] const std::string& problem() const { return choice_.message; }
@@ -54,11 +54,11 @@ class Top {
     auto data = reader_.read();
     if (!data) {
       choice_.message = harmless(data.error().text);
-      has_failed_ = true;
-      return data.error().exit;
+      failed_ = data.error().exit;
+      return failed_;
     }
-    if (has_failed_) choice_.message.clear();
-    has_failed_ = false;
+    if (failed_ != Exit::kDone) choice_.message.clear();
+    failed_ = Exit::kDone;
     data_ = std::move(*data);
     return Done{};
   }
@@ -69,7 +69,7 @@ class Top {
   }
 
   void take(const Screen::Input& input) {
-    if (!has_failed_) choice_.message.clear();
+    if (failed_ == Exit::kDone) choice_.message.clear();
     if (choice_.is_typing) {
       type(input);
     } else if (input.key == Key::kText) {
@@ -142,7 +142,7 @@ class Top {
   TopChoice choice_;
   bool is_over_ = false;
   bool wants_look_ = false;
-  bool has_failed_ = false;
+  Exit failed_ = Exit::kDone;  ///< how the last look failed
 };
 
 }  // namespace

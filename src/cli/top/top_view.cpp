@@ -85,9 +85,11 @@ void add_head(const TopData& data, const TopChoice& choice, const std::string& u
     lines.push_back({"filter: " + choice.filter + "_", Color::kBold});
   } else if (!choice.message.empty()) {
     lines.push_back({choice.message, Color::kYellow});
+  } else if (!choice.filter.empty()) {
+    lines.push_back({"queues with \"" + choice.filter + "\"", Color::kDim});
   } else {
-    lines.push_back(
-        {choice.filter.empty() ? "" : "queues with \"" + choice.filter + "\"", Color::kDim});
+    // In the table it may be cut.
+    lines.push_back({choice.queue, Color::kDim});
   }
 }
 
@@ -107,15 +109,15 @@ Table queue_table(const std::vector<Json>& queues, const TopData& data, const st
   const auto title = [&](const char* name) {
     return name == order ? name + std::string("*") : name;
   };
-  Table table({{title("name")},
+  Table table({{.title = title("name"), .cut = Table::Cut::kMiddle},
                {title("ready"), Side::kRight},
                {title("oldest"), Side::kRight},
                {"running", Side::kRight},
-               {"later", Side::kRight},
+               {.title = "later", .side = Side::kRight, .rank = 1},
                {title("dead"), Side::kRight},
                {title("in/s"), Side::kRight},
                {title("out/s"), Side::kRight},
-               {"fail/s", Side::kRight},
+               {.title = "fail/s", .side = Side::kRight, .rank = 2},
                {""}});
   for (const Json& queue : queues) {
     const bool is_idle = count_at(queue, "ready") > 0 && !is_at(queue, "is_served");
@@ -162,7 +164,11 @@ void add_queues(const std::vector<Json>& queues, const TopData& data, const TopC
 }
 
 void add_holders(const TopData& data, TopSize size, std::vector<Line>& lines) {
-  Table table({{"worker"}, {"state"}, {"jobs", Side::kRight}, {"for", Side::kRight}, {"runs"}});
+  Table table({{.title = "worker", .cut = Table::Cut::kMiddle},
+               {"state"},
+               {"jobs", Side::kRight},
+               {"for", Side::kRight},
+               {"runs"}});
   for (const TopHolder& holder : data.holders) {
     const Json since{{"since", holder.since}};
     table.add({{holder.name},

@@ -19,76 +19,49 @@ Table::Cell count_cell(const Json& queue, const char* name, Color color) {
 
 struct Figure {
   const char* title;
+  int rank;  ///< of its column
   Table::Cell (*cell)(const Json& queue, std::int64_t now_ms);
-  int rank;  ///< where there is too little room, that of the highest one is left out first
 };
 
 constexpr Figure kFigures[] = {
-    {"ready", [](const Json& q, std::int64_t) { return count_cell(q, "ready", Color::kPlain); }, 0},
-    {"oldest",
+    {"ready", 0, [](const Json& q, std::int64_t) { return count_cell(q, "ready", Color::kPlain); }},
+    {"oldest", 4,
      [](const Json& q, std::int64_t now_ms) {
        return Table::Cell{age_at(q, "oldest_ready_at", now_ms)};
-     },
-     4},
-    {"reserved",
-     [](const Json& q, std::int64_t) { return count_cell(q, "reserved", Color::kPlain); }, 1},
-    {"scheduled",
-     [](const Json& q, std::int64_t) { return count_cell(q, "scheduled", Color::kPlain); }, 5},
-    {"retrying",
-     [](const Json& q, std::int64_t) { return count_cell(q, "retrying", Color::kYellow); }, 3},
-    {"dead", [](const Json& q, std::int64_t) { return count_cell(q, "dead", Color::kRed); }, 2},
-    {"in/s", [](const Json& q, std::int64_t) { return Table::Cell{rate_at(q, "enqueued_per_s")}; },
-     7},
-    {"out/s",
-     [](const Json& q, std::int64_t) { return Table::Cell{rate_at(q, "processed_per_s")}; }, 6},
-    {"fail/s", [](const Json& q, std::int64_t) { return Table::Cell{rate_at(q, "failed_per_s")}; },
-     8},
-};
-constexpr int kRankMax = 8;
-
-struct Shown {
-  int rank_max = kRankMax;  ///< figures with a higher one are left out
-  std::size_t text_columns = SIZE_MAX;
+     }},
+    {"reserved", 1,
+     [](const Json& q, std::int64_t) { return count_cell(q, "reserved", Color::kPlain); }},
+    {"scheduled", 5,
+     [](const Json& q, std::int64_t) { return count_cell(q, "scheduled", Color::kPlain); }},
+    {"retrying", 3,
+     [](const Json& q, std::int64_t) { return count_cell(q, "retrying", Color::kYellow); }},
+    {"dead", 2, [](const Json& q, std::int64_t) { return count_cell(q, "dead", Color::kRed); }},
+    {"in/s", 7,
+     [](const Json& q, std::int64_t) { return Table::Cell{rate_at(q, "enqueued_per_s")}; }},
+    {"out/s", 6,
+     [](const Json& q, std::int64_t) { return Table::Cell{rate_at(q, "processed_per_s")}; }},
+    {"fail/s", 8,
+     [](const Json& q, std::int64_t) { return Table::Cell{rate_at(q, "failed_per_s")}; }},
 };
 
 /// Notes are rare, and have a column only where there is one.
-Table queues_table(const AllQueues& all, const Shown& shown) {
+Table queues_table(const AllQueues& all) {
   const Json& queues = member(all.document, "queues");
   bool has_notes = false;
   for (const Json& queue : queues) has_notes = has_notes || !note_of(queue).empty();
-  std::vector<Table::Column> columns = {{"queue"}};
+  std::vector<Table::Column> columns = {{.title = "queue", .cut = Table::Cut::kMiddle}};
   if (has_notes) columns.push_back({"note"});
   for (const Figure& figure : kFigures) {
-    if (figure.rank <= shown.rank_max) columns.push_back({figure.title, Table::Side::kRight});
+    columns.push_back({.title = figure.title, .side = Table::Side::kRight, .rank = figure.rank});
   }
   Table table(std::move(columns));
   for (const Json& queue : queues) {
-    const auto text = [&](const std::string& all_of_it) {
-      return cut_to_width(harmless(all_of_it), shown.text_columns);
-    };
-    std::vector<Table::Cell> cells = {{text(text_at(queue, "name"))}};
-    if (has_notes) cells.push_back({text(note_of(queue)), Color::kYellow});
-    for (const Figure& figure : kFigures) {
-      if (figure.rank <= shown.rank_max) cells.push_back(figure.cell(queue, all.now_ms));
-    }
+    std::vector<Table::Cell> cells = {{text_at(queue, "name")}};
+    if (has_notes) cells.push_back({note_of(queue), Color::kYellow});
+    for (const Figure& figure : kFigures) cells.push_back(figure.cell(queue, all.now_ms));
     table.add(std::move(cells));
   }
   return table;
-}
-
-/// The highest rank whose figures fit into the terminal, with texts of a length that tells queues
-/// apart.
-int rank_that_fits(const AllQueues& all, const Table::Look& look) {
-  constexpr std::size_t kTextColumns = 16;
-  int rank = kRankMax;
-  while (look.columns && rank > 0) {
-    // The last column is to the right: so the line of the titles is as long as any.
-    const std::string text =
-        queues_table(all, {.rank_max = rank, .text_columns = kTextColumns}).text({});
-    if (display_width(text.substr(0, text.find('\n'))) <= *look.columns) break;
-    --rank;
-  }
-  return rank;
 }
 
 }  // namespace
@@ -112,8 +85,7 @@ Exit list_queues(Session& session) {
     for (const Json& queue : queues) session.console.print(harmless(text_at(queue, "name")) + "\n");
     return Exit::kDone;
   }
-  const Table::Look& look = session.console.look();
-  session.console.print(queues_table(*all, {.rank_max = rank_that_fits(*all, look)}).text(look));
+  session.console.print(queues_table(*all).text(session.console.look()));
   return Exit::kDone;
 }
 

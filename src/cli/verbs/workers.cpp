@@ -6,6 +6,7 @@ namespace millrace::cli {
 
 Exit list_workers(Session& session) {
   using Side = Table::Side;
+  using Cut = Table::Cut;
   Json workers = Json::array();
   const Reply<Answer> last = each_page(session, "workers?limit=200", [&](const Answer& page) {
     for (const Json& worker : member(page.json, "workers")) workers.push_back(worker);
@@ -22,16 +23,16 @@ Exit list_workers(Session& session) {
     session.console.complain("there are no Faktory workers");
     return Exit::kDone;
   }
-  Table table({{"wid"},
-               {"host"},
-               {"pid", Side::kRight},
+  Table table({{.title = "wid", .cut = Cut::kMiddle},
+               {.title = "host", .cut = Cut::kMiddle, .rank = 1},
+               {.title = "pid", .side = Side::kRight, .rank = 4},
                {"state"},
                {"jobs", Side::kRight},
-               {"MiB", Side::kRight},
-               {"started", Side::kRight},
+               {.title = "MiB", .side = Side::kRight, .rank = 5},
+               {.title = "started", .side = Side::kRight, .rank = 3},
                {"heard", Side::kRight},
-               {"queues"},
-               {"labels"}});
+               {.title = "queues", .rank = 2},
+               {.title = "labels", .rank = 6}});
   constexpr std::uint64_t kMiB = 1 << 20;
   for (const Json& worker : workers) {
     const std::string state = text_at(worker, "state");

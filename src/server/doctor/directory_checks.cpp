@@ -197,7 +197,10 @@ std::optional<Finding> look_at_times(const std::string& directory) {
 Outcome<Done> check_directory_of_data(const std::string& directory, Findings& found) {
   struct stat facts {};
   if (stat(directory.c_str(), &facts) != 0) {
-    return journal::failed_to("look at", directory, errno);
+    Problem problem = journal::failed_to("look at", directory, errno);
+    const bool may_be_host = errno == ENOENT && directory.find('/') == directory.npos;
+    if (may_be_host) problem.text += "; for a server, write its URL: http://HOST:PORT";
+    return problem;
   }
   if (!S_ISDIR(facts.st_mode)) return journal::failed_to("look at", directory, ENOTDIR);
   found.push_back(look_at_room(directory));

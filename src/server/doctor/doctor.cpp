@@ -24,17 +24,19 @@ cli::Json json_of(const Finding& finding) {
   return json;
 }
 
-/// One line, however long: it is to be read, and to be pasted.
+/// What to do has a line of its own, however long: commands in it are to be pasted.
 void print_finding(cli::Console& console, const Finding& finding) {
   constexpr std::size_t kCheckColumns = 13;
+  constexpr std::size_t kIndent = 6 + kCheckColumns;
   std::string name = finding.check;
   name.resize(std::max(kCheckColumns, name.size() + 1), ' ');
-  std::string text = finding.seen;
-  if (!finding.is_well()) text += ": " + finding.means + "; " + finding.to_do;
+  const std::string text = finding.is_well() ? finding.seen : finding.seen + ": " + finding.means;
   const Color color = finding.is_well() ? Color::kGreen : Color::kYellow;
   console.print(
       cli::colored(finding.is_well() ? "ok  " : "look", color, console.look().has_colors) + "  " +
-      name + cli::harmless(text) + "\n");
+      name + console.broken(text, kIndent) + "\n");
+  if (finding.is_well()) return;
+  console.print(std::string(kIndent, ' ') + cli::harmless(finding.to_do) + "\n");
 }
 
 bool is_url(const std::string& target) {

@@ -37,6 +37,36 @@ TEST_CASE("table: texts of one length are cut alike") {
         "xxxxxxxxx…  yyyyyyyyy…\n");
 }
 
+TEST_CASE("table: names are cut in the middle, where they are said to be") {
+  Table table({{.title = "queue", .cut = Table::Cut::kMiddle}, {"n", Table::Side::kRight}});
+  table.add({{"customers-of-the-north"}, {"1"}});
+  table.add({{"customers-of-the-south"}, {"2"}});
+  CHECK(table.text({.columns = 17}) ==
+        "queue           n\n"
+        "custome…-north  1\n"
+        "custome…-south  2\n");
+}
+
+TEST_CASE("table: columns of the highest ranks are left out before texts are cut too much") {
+  Table table({{.title = "group", .cut = Table::Cut::kNever},
+               {.title = "dead", .side = Table::Side::kRight, .rank = 1},
+               {"message"},
+               {.title = "queues", .rank = 2}});
+  table.add({{"0123456789abcdef"}, {"7"}, {"no such customer was found"}, {"mail"}});
+  CHECK(table.text({.columns = 48}) ==
+        "group             dead  message           queues\n"
+        "0123456789abcdef     7  no such custome…  mail\n");
+  CHECK(table.text({.columns = 47}) ==
+        "group             dead  message\n"
+        "0123456789abcdef     7  no such customer was f…\n");
+  CHECK(table.text({.columns = 39}) ==
+        "group             message\n"
+        "0123456789abcdef  no such customer was…\n");
+  CHECK(table.text({.columns = 20}) ==
+        "group             m…\n"
+        "0123456789abcdef  n…\n");
+}
+
 TEST_CASE("table: no line is longer than the terminal") {
   CHECK(of_mail().text({.columns = 10}) ==
         "queue\n"

@@ -679,6 +679,25 @@ class TerminalTest(CliTest):
         self.assertNotIn("\x1b", self.on_terminal(80, "ls", "dead", env={"TERM": "dumb"})[1])
         self.assertIn("李明" * 40, self.cli("ls", "dead"))
 
+    def test_long_texts_are_broken_at_blanks(self):
+        server = self.serve()
+        for number in range(3):
+            self.open(Beanstalk(server.beanstalk_address)).put(b"%d" % number)
+        shown = self.on_terminal(40, "stats", env={"NO_COLOR": "1"})[1].splitlines()
+        for line in shown:
+            self.assertLessEqual(columns_of(line), 40, shown)
+        at = next(n for n, line in enumerate(shown) if line.startswith("jobs"))
+        self.assertRegex(shown[at], r"^jobs {8}3 ready, 0 reserved, 0$")
+        self.assertRegex(shown[at + 1], r"^ {12}scheduled,")
+
+    def test_groups_of_errors_can_be_copied(self):
+        server = self.serve()
+        self.fail_job(server, "dies-0001", retry=-1, message="no such customer was found" * 3)
+        shown = self.on_terminal(80, "errors", env={"NO_COLOR": "1"})[1].splitlines()
+        # Before the table there was progress.
+        group = shown[-1].split()[shown[-2].split().index("group") + 1]
+        self.assertIn("dies-0001", self.cli("ls", "dead", f"--group={group}", "--json"))
+
     def test_queues_keep_their_figures_on_a_narrow_terminal(self):
         server = self.serve()
         tube = self.open(Beanstalk(server.beanstalk_address))

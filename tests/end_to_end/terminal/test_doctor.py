@@ -77,7 +77,12 @@ class DoctorTest(CliTest):
         os.chmod(secret, 0o644)
         done = self.run_cli("doctor", self.directory, f"--password-file={secret}")
         self.assertEqual(done.returncode, REFUSED)
-        self.assertRegex(done.stdout, r"(?m)^look  password .*every user.*: .*; chmod o-r ")
+        self.assertRegex(done.stdout, r"(?m)^look  password .*every user.*: .*\n {19}chmod o-r ")
+
+    def test_what_may_be_a_server_is_told_from_a_directory(self):
+        done = self.run_cli("doctor", "localhost:7420")
+        self.assertEqual(done.returncode, USAGE)
+        self.assertIn("for a server, write its URL: http://HOST:PORT", done.stderr)
 
     def test_a_server_is_asked_for_its_troubles(self):
         server = self.serve()

@@ -24,11 +24,12 @@ class TopTest(CliTest):
             check=True,
         ).stdout
 
-    def top(self, *flags, columns=COLUMNS, rows=ROWS):
+    def top(self, *flags, columns=COLUMNS, rows=ROWS, term=None):
         """What remains on the terminal, and the status, are seen after its end."""
         command = shlex.join([PROGRAM, "top", f"--url={self.url}", *flags])
         # Ctrl-C is for both, and ends the shell unless it is told otherwise.
-        shell = f"trap : INT; {command}; echo status $?; read wait"
+        setting = f"TERM={term} " if term else ""
+        shell = f"trap : INT; {setting}{command}; echo status $?; read wait"
         size = ("-x", str(columns), "-y", str(rows))
         # No daemon: so it ends with this program, too.
         tmux = start_kept(
@@ -75,6 +76,7 @@ class TopTest(CliTest):
         tube = self.open(Beanstalk(server.beanstalk_address))
         tube.put(b"x")
         tube.reserve()
+        return server
 
     def test_queues_workers_and_what_they_run_fit_on_80_by_24(self):
         self.prepare()
@@ -127,6 +129,33 @@ class TopTest(CliTest):
         self.assertIn("terminal", self.refusal("top", status=USAGE))
         self.top()
         self.wait_for(lambda lines: "cannot reach" in str(lines) and "status 3" in str(lines))
+
+    def test_a_terminal_that_cannot_do_it_is_told(self):
+        self.url = "http://127.0.0.1:1"
+        self.top(term="dumb")
+        self.wait_for(lambda lines: "cannot move its cursor" in str(lines))
+        self.wait_for_text("status 2")
+
+    def test_a_server_that_has_ended_is_told_after_the_end_too(self):
+        server = self.prepare()
+        self.top()
+        self.wait_for_text("q quit")
+        server.terminate()
+        self.wait_for_text("cannot reach")
+        self.keys("q")
+        self.wait_for(lambda lines: "cannot reach" in str(lines) and "status 3" in str(lines))
+
+    def test_long_names_differ_and_the_chosen_one_is_shown_whole(self):
+        server = self.serve()
+        client = self.open(Faktory(server.faktory_address))
+        names = [f"customers-of-the-whole-world-in-the-{end}" for end in ("north", "south")]
+        for name in names:
+            client.push(f"job-in-{name}", queue=name)
+        self.top()
+        lines = self.wait_for(lambda lines: any("north" in line for line in lines))
+        self.assertEqual(len(set(self.queues(lines))), 3)
+        self.keys("Down")
+        self.wait_for(lambda lines: lines[3] in names)
 
 
 if __name__ == "__main__":
