@@ -17,6 +17,16 @@ Exit Session::refuse_usage(const std::string& text) {
   return fail({.exit = Exit::kUsage, .text = text});
 }
 
+Exit Session::print_done(const std::string& name, const std::string& text, const Json& json) {
+  if (choice.is_json) {
+    print(json);
+  } else {
+    console.print_member(name, text);
+  }
+  if (console.finish()) return Exit::kDone;
+  return fail({.text = "the output could not be written: " + name + " " + text});
+}
+
 void Session::print(const Json& json) {
   print_json(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }

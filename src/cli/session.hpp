@@ -25,6 +25,9 @@ struct Session {
   void print(const Json& json);
   /// The same for an answer as it came.
   void print_json(std::string_view text);
+  /// What was done: with --json as a document, else as a member. It cannot be undone. So stderr has
+  /// it where stdout does not take it.
+  Exit print_done(const std::string& name, const std::string& text, const Json& json);
 };
 
 /// Asks for page after page. `use` gets each, and says whether the next one is wanted. `next` in a

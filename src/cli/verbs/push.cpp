@@ -106,19 +106,20 @@ Exit push_job(Session& session) {
   const Reply<std::string> job = job_of(session);
   if (!job) return session.fail(job.error());
   const Reply<Answer> answer = session.api.post("jobs", *job);
-  if (!answer) return session.fail(answer.error());
+  if (!answer) {
+    Failure failure = answer.error();
+    constexpr int kTooLarge = 413;
+    if (failure.status == kTooLarge) failure.text += "; see --max-job-size of the server";
+    return session.fail(failure);
+  }
   return show_pushed(session, answer->json);
 }
 
 Exit show_pushed(Session& session, const Json& pushed) {
-  if (session.choice.is_json) {
-    session.print(pushed);
-    return Exit::kDone;
-  }
   const std::string state = text_at(pushed, "state");
-  session.console.print_member(state.empty() ? "has ended" : state,
-                               "job " + text_at(pushed, "id") + ", jid " + text_at(pushed, "jid"));
-  return Exit::kDone;
+  return session.print_done(state.empty() ? "has ended" : state,
+                            "job " + text_at(pushed, "id") + ", jid " + text_at(pushed, "jid"),
+                            pushed);
 }
 
 }  // namespace millrace::cli

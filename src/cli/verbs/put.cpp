@@ -50,12 +50,8 @@ Exit put_job(Session& session) {
     if (!id.error().is_refusal) failure.text += "; it is unknown whether the job was put";
     return session.fail(failure);
   }
-  if (session.choice.is_json) {
-    session.print({{"id", *id}, {"tube", put.tube}});
-  } else {
-    session.console.print_member("put", "job " + std::to_string(*id) + ", tube " + put.tube);
-  }
-  return Exit::kDone;
+  return session.print_done("put", "job " + std::to_string(*id) + ", tube " + put.tube,
+                            {{"id", *id}, {"tube", put.tube}});
 }
 
 }  // namespace millrace::cli

@@ -87,6 +87,24 @@ class PutTest(JobPortTest):
         self.assertIn("the body cannot be read: Is a directory", done.stderr)
         self.assertEqual(self.beanstalk.stats()["total-jobs"], "0")
 
+    def test_what_was_put_is_told_where_stdout_takes_nothing(self):
+        self.serve()
+        for command, told in (
+            (["put", "x", "--address", self.address], "put job 1, tube default"),
+            (["put", "x", "--json", "--address", self.address], "put job 2, tube default"),
+            (["push", "T", "--jid=told-anyway"], "ready job 3, jid told-anyway"),
+        ):
+            with open("/dev/full", "w", encoding="ascii") as full:
+                done = subprocess.run(
+                    [PROGRAM, *command],
+                    stdout=full,
+                    stderr=subprocess.PIPE,
+                    env=environment({"MILLRACE_URL": self.url}),
+                    text=True,
+                )
+            self.assertEqual(done.returncode, REFUSED)
+            said = f"millrace: the output could not be written: {told}\n"
+            self.assertEqual(done.stderr, said)
 
     def test_ports_of_other_protocols_are_named(self):
         server = self.serve()
