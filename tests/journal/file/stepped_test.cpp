@@ -74,18 +74,19 @@ TEST_CASE("stepped: segments are removed in the step after the trim") {
 }
 
 TEST_CASE("stepped: what was removed never takes more room than the log had") {
-  constexpr std::uint64_t kSegmentBytes = 4 * kFreedBytesMin;
-  for (const std::uint64_t batch_bytes : {kFreedBytesMin / 16, kFreedBytesMin, kSegmentBytes}) {
+  constexpr std::uint64_t kLargeSegmentBytes = 4 * kFreedBytesMin;
+  for (const std::uint64_t batch_bytes :
+       {kFreedBytesMin / 16, kFreedBytesMin, kLargeSegmentBytes}) {
     SimulatedDisk disk;
-    FileJournalOptions options = small_segments(kSegmentBytes);
+    FileJournalOptions options = small_segments(kLargeSegmentBytes);
     options.is_stepped = true;
     const auto journal = start(disk, kDirectory, options);
     // Everything ends soon: each segment is removed as soon as the next one is begun.
-    for (std::uint64_t written = 0; written < 20 * kSegmentBytes; written += batch_bytes) {
+    for (std::uint64_t written = 0; written < 20 * kLargeSegmentBytes; written += batch_bytes) {
       append(*journal, std::string(batch_bytes, 'x'));
       REQUIRE(journal->step());
       journal->trim(journal->extent().newest_begin);
-      CHECK(disk.bytes() < 3 * (kSegmentBytes + batch_bytes));
+      CHECK(disk.bytes() < 3 * (kLargeSegmentBytes + batch_bytes));
     }
   }
 }
