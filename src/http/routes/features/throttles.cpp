@@ -1,5 +1,9 @@
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "base/number.hpp"
 #include "base/text.hpp"
@@ -64,6 +68,29 @@ const Throttle* find_throttle(const Call& call) {
   return found != nullptr && is_shown(*found) ? found : nullptr;
 }
 
+/// Of a queue or a type that a rule limits, and of which nothing runs or waits.
+Json show_unused(std::string_view name, const ThrottleRule& rule, const Call& call) {
+  Throttle unused;
+  unused.name = name;
+  unused.is_type = is_type_name(name);
+  unused.limits = rule.limits;
+  return show_throttle(unused, call.site.broker.view(), call.moment.now);
+}
+
+/// The rules that name one queue, where that has no limits in force. Types that a rule names have.
+std::vector<const ThrottleRule*> unused_rules(const View& view) {
+  std::vector<const ThrottleRule*> unused;
+  for (const ThrottleRule& each : view.throttle_rules()) {
+    // A name with a wildcard is a pattern, and no name is another one's pattern.
+    const ThrottleRule* const rule = view.throttle_rule_of(each.pattern);
+    if (is_type_name(each.pattern) || rule == nullptr || rule->pattern != each.pattern) continue;
+    if (each.pattern.find_first_of("*?[\\") != each.pattern.npos) continue;
+    const Throttle* const throttle = view.throttle_of(each.pattern);
+    if (throttle == nullptr || !is_shown(*throttle)) unused.push_back(&each);
+  }
+  return unused;
+}
+
 /// As it is said of a name in a config file.
 Response refuse_name(std::string_view queue) {
   return refuse(400, concat("no queue can have the name \"", cut(queue, kNameShownBytes), "\""));
@@ -84,17 +111,31 @@ Response list_throttles(const Call& call) {
   const Outcome<std::size_t> limit = read_limit(call.request);
   if (!limit) return refuse(400, limit.error().text);
   const View& view = call.site.broker.view();
-  Json throttles = Json::array();
+  const std::string_view cursor = call.request.param("cursor");
+  std::map<std::string, Json> rows;
   std::size_t seen = 0;
   std::string last;
-  view.page_throttles(call.request.param("cursor"), *limit, [&](const Throttle& throttle) {
+  view.page_throttles(cursor, *limit, [&](const Throttle& throttle) {
     ++seen;
     last = throttle.name;
-    if (is_shown(throttle)) throttles.push_back(show_throttle(throttle, view, call.moment.now));
+    if (is_shown(throttle)) rows[last] = show_throttle(throttle, view, call.moment.now);
   });
+  const bool is_end = seen < *limit;
+  const std::vector<const ThrottleRule*> unused = unused_rules(view);
+  for (const ThrottleRule* rule : unused) {
+    const std::string& name = rule->pattern;
+    if (name > cursor && (is_end || name <= last)) rows[name] = show_unused(name, *rule, call);
+  }
+  std::string next = is_end ? "" : last;
+  while (rows.size() > *limit) {
+    rows.erase(std::prev(rows.end()));
+    next = rows.rbegin()->first;
+  }
+  Json throttles = Json::array();
+  for (auto& [name, row] : rows) throttles.push_back(std::move(row));
   return {.body = dump({{"throttles", std::move(throttles)},
-                        {"total", view.throttle_count()},
-                        {"next", seen == *limit ? Json(last) : Json(nullptr)}})};
+                        {"total", view.throttle_count() + unused.size()},
+                        {"next", next.empty() ? Json(nullptr) : Json(next)}})};
 }
 
 Response list_throttle_rules(const Call& call) {
@@ -120,12 +161,7 @@ Response show_throttle_of(const Call& call) {
   }
   const ThrottleRule* const rule = view.throttle_rule_of(call.name);
   if (rule == nullptr) return say_unlimited();
-  // A rule holds, and nothing of it runs or waits: it has nothing yet.
-  Throttle unused;
-  unused.name = call.name;
-  unused.is_type = is_type_name(call.name);
-  unused.limits = rule->limits;
-  return {.body = dump(show_throttle(unused, view, call.moment.now))};
+  return {.body = dump(show_unused(call.name, *rule, call))};
 }
 
 Response set_throttle(const Call& call) {

@@ -1,5 +1,8 @@
 #include "core/throttle/throttles.hpp"
 
+#include <algorithm>
+#include <string>
+
 #include "http/kit/text.hpp"
 #include "http/web_fixture.hpp"
 #include "support/doctest.hpp"
@@ -64,10 +67,40 @@ TEST_CASE("throttles: how long jobs hold their slots is shown once a run has end
   CHECK(shown["held_p95_s"] <= 30);
 }
 
+TEST_CASE("throttles: a queue that a rule names is listed before it has a job, and after") {
+  WebFixture web;
+  ThrottleRules rules{.list = {{.pattern = "mail", .limits = kTwo},
+                               {.pattern = "b", .limits = kTwo},
+                               {.pattern = "g-*", .limits = kTwo}}};
+  rules.find = [list = rules.list](std::string_view name) {
+    const auto found = std::ranges::find(list, name, &ThrottleRule::pattern);
+    return found == list.end() ? nullptr : &*found;
+  };
+  web.broker.admin().set_throttle_rules(rules, web.now);
+  CHECK(web.post("/api/v1/throttles/c/set", {{"rate_count", 1}, {"rate_s", 1}}).status == 200);
+  const auto names = [&](const std::string& cursor, const Json& next) {
+    const Json page = web.read("/api/v1/throttles?limit=2&cursor=" + cursor);
+    CHECK(page["total"] == 3);
+    CHECK(page["next"] == next);
+    std::string all;
+    for (const Json& row : page["throttles"]) all += row["queue"].get<std::string>() + " ";
+    return all;
+  };
+  CHECK(names("", "c") == "b c ");
+  CHECK(names("c", nullptr) == "mail ");
+  const Json row = web.read("/api/v1/throttles?cursor=c")["throttles"][0];
+  CHECK(row == web.read("/api/v1/throttles/mail"));
+  CHECK(row["free"] == 2);
+  CHECK(row["rule"]["pattern"] == "mail");
+  web.push("Mail", "mail");
+  CHECK(names("c", nullptr) == "mail ");
+  CHECK(web.read("/api/v1/throttles/mail")["ready"] == 1);
+}
+
 TEST_CASE("throttles: the rules are listed though no queue has their names") {
   WebFixture web;
   configure(web, {.rate_count = 100, .rate_s = 60});
-  CHECK(web.read("/api/v1/throttles")["total"] == 0);
+  CHECK(web.read("/api/v1/throttles")["total"] == 1);
   const Json rule = web.read("/api/v1/throttle-rules")["rules"][0];
   CHECK(rule["pattern"] == "mail");
   CHECK(rule["limits"]["rate_count"] == 100);
