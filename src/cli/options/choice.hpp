@@ -33,7 +33,7 @@ struct PushChoice {
 /// What `put` sends besides the body.
 struct PutChoice {
   std::string tube = "default";
-  std::uint32_t priority = 0;
+  std::uint32_t priority = 1024;  ///< of pushed jobs without one, too
   std::uint64_t delay_s = 0;
   std::uint64_t ttr_s = 60;
 };
