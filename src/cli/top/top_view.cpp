@@ -105,19 +105,23 @@ std::vector<std::string> rows_of(const Table& table, std::size_t columns) {
   return rows;
 }
 
-Table queue_table(const std::vector<Json>& queues, const TopData& data, const std::string& order) {
+/// `all`: how many queues there are, if these are not all.
+Table queue_table(const std::vector<Json>& queues, std::size_t all, const TopData& data,
+                  const std::string& order) {
   const auto title = [&](const char* name) {
     return name == order ? name + std::string("*") : name;
   };
-  Table table({{.title = title("name"), .cut = Table::Cut::kMiddle},
+  const std::string part =
+      queues.size() < all ? ", " + http::grouped(queues.size()) + " of " + http::grouped(all) : "";
+  Table table({{.title = title("name") + part, .cut = Table::Cut::kMiddle},
                {title("ready"), Side::kRight},
-               {title("oldest"), Side::kRight},
-               {"running", Side::kRight},
-               {.title = "later", .side = Side::kRight, .rank = 1},
-               {title("dead"), Side::kRight},
-               {title("in/s"), Side::kRight},
-               {title("out/s"), Side::kRight},
-               {.title = "fail/s", .side = Side::kRight, .rank = 2},
+               {.title = title("oldest"), .side = Side::kRight, .rank = 2},
+               {.title = "running", .side = Side::kRight, .rank = 1},
+               {.title = "later", .side = Side::kRight, .rank = 6},
+               {.title = title("dead"), .side = Side::kRight, .rank = 3},
+               {.title = title("in/s"), .side = Side::kRight, .rank = 5},
+               {.title = title("out/s"), .side = Side::kRight, .rank = 4},
+               {.title = "fail/s", .side = Side::kRight, .rank = 7},
                {""}});
   for (const Json& queue : queues) {
     const bool is_idle = count_at(queue, "ready") > 0 && !is_at(queue, "is_served");
@@ -150,7 +154,8 @@ void add_queues(const std::vector<Json>& queues, const TopData& data, const TopC
   const std::size_t last = std::min(queues.size(), first + shown);
   const std::vector<Json> part(queues.begin() + static_cast<std::ptrdiff_t>(first),
                                queues.begin() + static_cast<std::ptrdiff_t>(last));
-  const auto rows = rows_of(queue_table(part, data, kTopOrders[choice.order]), size.columns);
+  const auto rows =
+      rows_of(queue_table(part, queues.size(), data, kTopOrders[choice.order]), size.columns);
   for (std::size_t i = 0; i < size.rows; ++i) {
     if (i >= rows.size()) {
       lines.push_back({});

@@ -35,13 +35,13 @@ void add_group(const Json& slice, Json& to) {
 
 Table errors_table(const Json& groups, std::int64_t now_ms) {
   Table table({{"jobs", Side::kRight},
-               {.title = "dead", .side = Side::kRight, .rank = 1},
-               {.title = "retrying", .side = Side::kRight, .rank = 2},
+               {.title = "dead", .side = Side::kRight, .rank = 2},
+               {.title = "retrying", .side = Side::kRight, .rank = 3},
                {"last", Side::kRight},
-               {.title = "group", .cut = Table::Cut::kNever},
+               {.title = "group", .cut = Table::Cut::kNever, .rank = 1},
                {"type"},
                {"message"},
-               {.title = "queues", .rank = 3}});
+               {.title = "queues", .rank = 4}});
   for (const Json& group : groups) {
     table.add({{http::grouped(jobs_of(group))},
                {figure_at(group, "dead"), Color::kRed},
