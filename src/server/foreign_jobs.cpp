@@ -37,14 +37,15 @@ std::string advice_for(std::string_view owner, const std::string& directory) {
 Outcome<Done> refuse_foreign_jobs(const std::string& directory) {
   std::error_code error;
   fs::directory_iterator entries(directory, error);
+  std::string first;
   for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
     const std::string name = entries->path().filename().string();
-    const std::string_view owner = owner_of(name);
-    if (owner.empty()) continue;
-    return Problem{directory + " holds jobs stored by " + std::string(owner) + " (" + name + ")" +
-                   advice_for(owner, directory)};
+    if (!owner_of(name).empty() && (first.empty() || name < first)) first = name;
   }
-  return Done{};
+  if (first.empty()) return Done{};
+  const std::string_view owner = owner_of(first);
+  return Problem{directory + " holds jobs stored by " + std::string(owner) + " (" + first + ")" +
+                 advice_for(owner, directory)};
 }
 
 }  // namespace millrace::server

@@ -118,13 +118,19 @@ Finding look_at_use(const struct stat& facts) {
                        : "no process that can be seen from here serves it"};
 }
 
-/// The first one that this program cannot read.
-std::optional<std::uint32_t> foreign_version_in(journal::FileSystem& files,
-                                                const std::string& path) {
+/// What keeps a server from reading the segment, as its beginning tells; empty: nothing.
+std::string trouble_of_header(journal::FileSystem& files, const std::string& path) {
   const auto file = files.open(path, journal::FileSystem::Access::kRead);
-  std::string head(journal::kSegmentHeaderBytes, '\0');
-  if (!file || !(*file)->read(0, std::span(head.data(), head.size()))) return std::nullopt;
-  return journal::foreign_version(head);
+  std::string start(journal::kSegmentHeaderBytes + journal::kFrameHeaderBytes, '\0');
+  if (!file || !(*file)->read(0, std::span(start.data(), start.size()))) return {};
+  const std::string_view head = std::string_view(start).substr(0, journal::kSegmentHeaderBytes);
+  if (const auto version = journal::foreign_version(head)) {
+    return http::concat("is of format ", *version, ", and this program reads ",
+                        journal::kFormatVersion);
+  }
+  // A server that makes a segment writes its header first. Until a frame follows, it may be half.
+  const bool has_frame = start.find_first_not_of('\0', head.size()) != start.npos;
+  return has_frame && !journal::decode_segment_header(head) ? "has a damaged header" : "";
 }
 
 Finding look_at_journal(const std::string& directory) {
@@ -138,8 +144,7 @@ Finding look_at_journal(const std::string& directory) {
     return finding;
   }
   const std::array refusals = {
-      std::pair{refuse_foreign_jobs(directory),
-                "see docs/migrating-from-beanstalkd.md or docs/migrating-from-faktory.md"},
+      std::pair{refuse_foreign_jobs(directory), "or name another directory"},
       std::pair{refuse_unfinished(directory), "run it again"},
       std::pair{refuse_exported(directory),
                 "see The way back in docs/migrating-from-beanstalkd.md"}};
@@ -153,21 +158,21 @@ Finding look_at_journal(const std::string& directory) {
   finding.seen = names->segments.empty()
                      ? "no journal yet; serve makes one"
                      : http::count_of(names->segments.size(), "file") + " of format " +
-                           std::to_string(journal::kFormatVersion);
+                           std::to_string(journal::kFormatVersion) +
+                           "; what is in them, millrace check reads";
   for (const Lsn first : names->segments) {
     const std::string name = journal::segment_name(first);
-    const auto version = foreign_version_in(files, http::concat(directory, "/", name));
-    if (!version) continue;
-    finding.seen = name + " is of format " + std::to_string(*version) +
-                   ", and this program reads " + std::to_string(journal::kFormatVersion);
+    const std::string trouble = trouble_of_header(files, http::concat(directory, "/", name));
+    if (trouble.empty()) continue;
+    finding.seen = name + " " + trouble;
     finding.means = "this program does not start here";
-    finding.to_do = "use the version of Millrace that wrote it";
+    finding.to_do = "run millrace check " + shell_word(directory);
     return finding;
   }
   if (names->segments.empty() || names->has_extent) return finding;
   finding.seen += ", without the file extent";
   finding.means = "files that are missing at the end would not be noticed";
-  finding.to_do = "run millrace check " + directory;
+  finding.to_do = "run millrace check " + shell_word(directory);
   return finding;
 }
 

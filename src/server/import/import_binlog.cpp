@@ -136,6 +136,10 @@ JournalReport report_of(const Binlog& binlog, const ImportTable& table, const Im
   if (binlog.has_jobs()) report.text += ids_text(shift);
   for (const std::string& place : binlog.torn()) report.text += "torn: " + place + "\n";
   for (const std::string& damage : binlog.damages()) report.text += "damage: " + damage + "\n";
+  if (!binlog.damages().empty()) {
+    report.text +=
+        "again: with a better copy, import into another directory; here jobs would be doubled\n";
+  }
   report.text += "next: start a server with the data directory " + choice.into + "\n";
   if (!binlog.damages().empty()) {
     report.damage =

@@ -141,7 +141,7 @@ class FaktoryImport {
 
 std::string totals_line(const FaktoryKeys& keys) {
   return "runs: " + std::to_string(keys.processed) + " processed, " + std::to_string(keys.failed) +
-         " of them failed, " + std::to_string(keys.days.size()) + " days\n";
+         " of them failed, " + http::count_of(keys.days.size(), "day") + "\n";
 }
 
 std::string paused_line(const FaktoryKeys& keys) {
