@@ -51,6 +51,12 @@ class GrowingLog {
     }
     journal_->sync();
   }
+  /// A batch of that moment, which is not synced yet.
+  void write(std::string batch) {
+    encode(ClockRead{.at = now}, batch);
+    (void)journal_->append(kOnlyEpoch, std::move(batch));
+  }
+  void sync() { journal_->sync(); }
   /// As compaction does, whether the segments are needed or not.
   void trim(int segments = 1) {
     while (segments-- > 0) journal_->trim(journal_->extent().oldest_end);
