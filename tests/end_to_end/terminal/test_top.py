@@ -61,9 +61,9 @@ class TopTest(CliTest):
         return self.wait_for(lambda lines: any(text in line for line in lines))
 
     def queues(self, lines):
-        """The names, from the top."""
-        begin = next(n for n, line in enumerate(lines) if line.startswith("name"))
-        end = next(n for n, line in enumerate(lines) if line.startswith("worker"))
+        """The names, from the top; none while the screen is being drawn."""
+        begin = next((n for n, line in enumerate(lines) if line.startswith("name")), 0)
+        end = next((n for n, line in enumerate(lines) if line.startswith("worker")), 0)
         return [line.split()[0] for line in lines[begin + 1 : end] if line.strip()]
 
     def prepare(self):
@@ -152,7 +152,7 @@ class TopTest(CliTest):
         for name in names:
             client.push(f"job-in-{name}", queue=name)
         self.top()
-        lines = self.wait_for(lambda lines: any("north" in line for line in lines))
+        lines = self.wait_for_text("q quit")
         self.assertEqual(len(set(self.queues(lines))), 3)
         self.keys("Down")
         self.wait_for(lambda lines: lines[3] in names)

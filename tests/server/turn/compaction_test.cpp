@@ -173,7 +173,7 @@ TEST_CASE("compaction: a client held while a full disk was compacted continues b
     std::string answer;
     while (answer.size() < expected.size()) {
       // Milliseconds: what else wakes a server does so only every five seconds.
-      const std::string some = client.read_some(2s);
+      const std::string some = client.read_some(4s);
       REQUIRE_FALSE(some.empty());
       answer += some;
     }
