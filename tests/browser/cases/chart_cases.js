@@ -98,9 +98,9 @@ export const cases = [
       await (await findLink(speeds, "Failed jobs, dead")).click();
       await row(page, "SendMail").waitFor();
       assert.match(page.url(), /state=dead&queue=mail&failed_since_ms=\d+&failed_until_ms=\d+$/);
+      await page.getByRole("link", { name: "Failed from: 20" }).waitFor();
       const query = await page.getByLabel("Query", { exact: true }).inputValue();
       assert.match(query, /failed>\d{4}-\d\d-\d\dT[\d:]+Z failed<\d{4}-\d\d-\d\dT[\d:]+Z$/);
-      await page.getByRole("link", { name: "Failed from: 20" }).waitFor();
       await page.goBack();
       await (await findLink(speeds, "Completed jobs")).click();
       await row(page, "SendMail").first().waitFor();

@@ -349,7 +349,8 @@ export const cases = [
       const { page } = test;
       await test.open("jobs?state=retrying&error=timeout&queue=broken");
       await row(page, "Fails").waitFor();
-      assert.equal(await page.getByLabel("Error").inputValue(), "timeout");
+      const error = page.getByLabel("Error");
+      await until(async () => (await error.inputValue()) === "timeout", "the field has the filter");
       await page.getByRole("link", { name: "Queues", exact: true }).click();
       await page.getByRole("heading", { name: /Queues/ }).waitFor();
       await page.goBack();
