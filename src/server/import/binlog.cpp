@@ -15,6 +15,11 @@ namespace {
 
 constexpr std::string_view kFileStart = "binlog.";
 
+/// beanstalkd fills the newest file with zeros in blocks, before it writes records into it. So a
+/// record that a power cut left half-written ends in zeros. Only a record that is longer than a
+/// whole file, alone in the newest, may end with its file.
+constexpr std::size_t kBlockBytes = 4096;
+
 /// A beanstalkd that runs has a lock on the whole file `lock`. One that is started while this one
 /// is held ends at once. A copy of a directory may lack the file: then nothing is locked.
 Outcome<journal::Descriptor> lock_binlog(const std::string& directory) {
@@ -79,17 +84,19 @@ Outcome<Binlog> Binlog::read(journal::FileSystem& files, const std::string& dire
                              std::to_string(number) + " are missing");
     }
     log.files_.push_back(directory + "/" + std::string(kFileStart) + std::to_string(number));
-    if (auto read = log.read_file(files, log.files_.back()); !read) return read.error();
+    const bool is_newest = i + 1 == numbers->size();
+    if (auto read = log.read_file(files, is_newest); !read) return read.error();
   }
   return log;
 }
 
-Outcome<Done> Binlog::read_file(journal::FileSystem& files, const std::string& path) {
+Outcome<Done> Binlog::read_file(journal::FileSystem& files, bool is_newest) {
+  const std::string& path = files_.back();
   const auto bytes = read_whole_file(files, path);
   if (!bytes) return bytes.error();
   if (bytes->empty()) {
     // A crash may have come before the first byte of a new file.
-    auto& told = files_.size() > 1 ? torn_ : damages_;
+    auto& told = is_newest && files_.size() > 1 ? torn_ : damages_;
     told.push_back(path + " is empty");
     return Done{};
   }
@@ -99,10 +106,12 @@ Outcome<Done> Binlog::read_file(journal::FileSystem& files, const std::string& p
   while (const auto record = reader->next()) take(*record, file);
   const std::size_t rest = bytes->size() - std::min(bytes->size(), reader->offset());
   const std::string place = path + ", offset " + std::to_string(reader->offset()) + ": ";
-  if (reader->end() == BinlogReader::End::kTorn) {
+  const bool was_cut = reader->end() == BinlogReader::End::kCut;
+  const bool was_growing = is_newest && reader->is_at_first() && bytes->size() > kBlockBytes;
+  if (reader->end() == BinlogReader::End::kTorn || (was_cut && was_growing)) {
     torn_.push_back(place + "a record that was not written to its end");
   }
-  if (reader->end() == BinlogReader::End::kCut) {
+  if (was_cut && !was_growing) {
     damages_.push_back(place + "the file ends in the middle of a record: it was not copied whole");
   }
   if (reader->end() == BinlogReader::End::kDamaged) {

@@ -31,8 +31,8 @@ struct BinlogJob {
 /// Keeps no bodies in memory.
 class Binlog {
  public:
-  /// Reads all files of the directory. A problem: there are none, one is of another version, or a
-  /// beanstalkd uses the directory.
+  /// Reads all files of the directory, also damaged ones. A problem: there are none, one is of
+  /// another version, or a beanstalkd uses the directory.
   [[nodiscard]] static Outcome<Binlog> read(journal::FileSystem& files,
                                             const std::string& directory);
 
@@ -54,7 +54,8 @@ class Binlog {
  private:
   explicit Binlog(journal::Descriptor lock) : lock_(std::move(lock)) {}
 
-  [[nodiscard]] Outcome<Done> read_file(journal::FileSystem& files, const std::string& path);
+  /// The file that is the last in `files_`.
+  [[nodiscard]] Outcome<Done> read_file(journal::FileSystem& files, bool is_newest);
   void take(const BinlogRecord& record, std::uint32_t file);
   [[nodiscard]] std::uint32_t tube_of(std::string_view name);
 

@@ -62,10 +62,6 @@ std::optional<BinlogRecord> BinlogReader::finish(End end) {
   return std::nullopt;
 }
 
-std::optional<BinlogRecord> BinlogReader::finish_short() {
-  return finish(offset_ == kVersionBytes ? End::kTorn : End::kCut);
-}
-
 std::optional<BinlogRecord> BinlogReader::finish_broken(std::size_t bytes) {
   const bool was_torn = is_zero(bytes_.substr(offset_ + bytes - 1));
   return finish(was_torn ? End::kTorn : End::kDamaged);
@@ -96,12 +92,12 @@ std::optional<BinlogRecord> BinlogReader::next() {
   const std::string_view rest = bytes_.substr(offset_);
   const std::size_t length_bytes = is_old_ ? 8 : 4;
   const std::size_t job_bytes = is_old_ ? kOldJobBytes : kJobBytes;
-  if (rest.size() < length_bytes + job_bytes) return finish_short();
+  if (rest.size() < length_bytes + job_bytes) return finish(End::kCut);
   const std::uint64_t name_bytes =
       is_old_ ? number_at<std::uint64_t>(rest, 0) : number_at<std::uint32_t>(rest, 0);
   if (name_bytes > beanstalk::kTubeNameBytesMax) return finish(End::kDamaged);
   const std::size_t head_bytes = length_bytes + name_bytes + job_bytes;
-  if (rest.size() < head_bytes) return finish_short();
+  if (rest.size() < head_bytes) return finish(End::kCut);
   const std::string_view job = rest.substr(length_bytes + name_bytes, job_bytes);
   BinlogRecord record = read_job(job);
   if (record.state > BinlogRecord::State::kDelayed) return finish(End::kDamaged);
@@ -113,7 +109,7 @@ std::optional<BinlogRecord> BinlogReader::next() {
   const auto stored_bytes = number_at<std::int32_t>(job, 32);
   if (stored_bytes < static_cast<std::int32_t>(kLineEnd.size())) return finish_broken(head_bytes);
   const auto body_bytes = static_cast<std::size_t>(stored_bytes);
-  if (rest.size() - head_bytes < body_bytes) return finish_short();
+  if (rest.size() - head_bytes < body_bytes) return finish(End::kCut);
   if (!rest.substr(head_bytes, body_bytes).ends_with(kLineEnd)) {
     return finish_broken(head_bytes + body_bytes);
   }

@@ -46,9 +46,7 @@ struct BinlogRecord {
 /// nanoseconds, in version 5 in microseconds.
 ///
 /// There are no checksums. So whatever cannot be is taken for damage, and ends the file: nothing
-/// tells where the next record begins. beanstalkd makes files long before it writes records. So a
-/// record that a power cut left half-written ends in zeros, up to the end of the file. Only a
-/// record that is longer than a whole file makes its file grow; it is the first in it.
+/// tells where the next record begins.
 class BinlogReader {
  public:
   /// A problem: it is of another version, or no binlog at all. The text does not name the file.
@@ -60,11 +58,14 @@ class BinlogReader {
   /// How the file ended, once there was no more record.
   enum class End {
     kWhole,    ///< by its end, or by zeros
-    kTorn,     ///< in the middle of a record, as a power cut leaves it
-    kCut,      ///< in the middle of a record, by its end, as no power cut leaves it
+    kTorn,     ///< in the middle of a record, by zeros
+    kCut,      ///< in the middle of a record, by its end
     kDamaged,  ///< by something that is no record
   };
   [[nodiscard]] End end() const { return end_; }
+
+  /// It ended before its first record did.
+  [[nodiscard]] bool is_at_first() const { return offset_ == kVersionBytes; }
 
   /// Where the next record begins; of a file that has ended, where it ended.
   [[nodiscard]] std::size_t offset() const { return offset_; }
@@ -73,8 +74,6 @@ class BinlogReader {
   BinlogReader(std::string_view bytes, bool is_old) : bytes_(bytes), is_old_(is_old) {}
 
   [[nodiscard]] std::optional<BinlogRecord> finish(End end);
-  /// The file ends within the next record.
-  [[nodiscard]] std::optional<BinlogRecord> finish_short();
   /// `bytes`: how long the next record is that cannot be right.
   [[nodiscard]] std::optional<BinlogRecord> finish_broken(std::size_t bytes);
   [[nodiscard]] BinlogRecord read_job(std::string_view job) const;

@@ -16,6 +16,9 @@ Outcome<Done> check_import(const ImportChoice& choice) {
         "--merge"};
   }
   if (choice.into.empty()) return Problem{"--into is required"};
+  if (choice.skips_damage && choice.beanstalkd.empty()) {
+    return Problem{"--skip-damage needs --beanstalkd"};
+  }
   if (choice.keeps_working && choice.faktory.empty()) {
     return Problem{"--keep-working needs --faktory"};
   }

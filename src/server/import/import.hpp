@@ -15,6 +15,8 @@ struct ImportChoice {
   std::string into;        ///< the data directory
   bool merges = false;     ///< `into` may have jobs already
 
+  bool skips_damage = false;  ///< of a binlog, what can be read is taken
+
   // Of Faktory:
   bool keeps_working = false;       ///< workers hold the jobs that they hold there
   bool ignores_other_keys = false;  ///< the database may have keys of others

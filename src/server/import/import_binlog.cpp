@@ -130,20 +130,21 @@ class BinlogImport {
   std::string contents_;  ///< of that file
 };
 
+/// The first, and how many more there are.
+std::string told(const std::vector<std::string>& damages) {
+  const std::size_t more = damages.size() - 1;
+  return damages.front() + (more == 0 ? "" : " (and " + std::to_string(more) + " more)");
+}
+
 JournalReport report_of(const Binlog& binlog, const ImportTable& table, const ImportChoice& choice,
                         JobId shift) {
   JournalReport report{.text = table.text(), .damage = table.damage()};
   if (binlog.has_jobs()) report.text += ids_text(shift);
   for (const std::string& place : binlog.torn()) report.text += "torn: " + place + "\n";
   for (const std::string& damage : binlog.damages()) report.text += "damage: " + damage + "\n";
-  if (!binlog.damages().empty()) {
-    report.text +=
-        "again: with a better copy, import into another directory; here jobs would be doubled\n";
-  }
   report.text += "next: start a server with the data directory " + choice.into + "\n";
   if (!binlog.damages().empty()) {
-    report.damage =
-        "not all of " + choice.beanstalkd + " could be read: " + binlog.damages().front();
+    report.damage = "not all of " + choice.beanstalkd + " was read: " + told(binlog.damages());
   }
   return report;
 }
@@ -154,6 +155,10 @@ Outcome<JournalReport> import_binlog(const ImportChoice& choice) {
   journal::PosixFileSystem files;
   const auto binlog = Binlog::read(files, choice.beanstalkd);
   if (!binlog) return binlog.error();
+  if (!binlog->damages().empty() && !choice.skips_damage) {
+    return Problem{told(binlog->damages()) +
+                   "; nothing was written; --skip-damage takes what can be read"};
+  }
   auto target = ImportTarget::open(
       files, {.directory = choice.into, .source = source_name(choice), .merges = choice.merges});
   if (!target) return target.error();

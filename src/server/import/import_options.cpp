@@ -22,6 +22,8 @@ CLI::App* add_import_command(CLI::App& app, ImportChoice& choice) {
       ->add_option("--beanstalkd", choice.beanstalkd,
                    "The directory of beanstalkd's binlog (-b); it is not changed")
       ->type_name("DIR");
+  command->add_flag("--skip-damage", choice.skips_damage,
+                    "Even if some of the binlog cannot be read: take the rest");
   command
       ->add_option("--faktory", choice.faktory,
                    "The database of Faktory (see below); it is not changed")

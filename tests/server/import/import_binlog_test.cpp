@@ -28,6 +28,11 @@ struct Directories {
   [[nodiscard]] ImportChoice choice(bool merges = false) const {
     return {.beanstalkd = scratch.path("old"), .into = scratch.path("new"), .merges = merges};
   }
+  [[nodiscard]] ImportChoice choice_despite_damage() const {
+    ImportChoice choice = this->choice();
+    choice.skips_damage = true;
+    return choice;
+  }
   [[nodiscard]] std::string jobs() const {
     const auto report = check_journal(scratch.path("new"));
     REQUIRE(report);
@@ -82,15 +87,16 @@ TEST_CASE("import: a change of a job whose record is gone is none") {
 
 TEST_CASE("import: numbers that no server writes are taken as the nearest that can be") {
   const Directories test;
+  int number = 0;
   for (const State state : {State::kReady, State::kBuried, State::kDelayed}) {
-    test.write(1 + static_cast<int>(state), binlog_record({.id = static_cast<JobId>(state),
-                                                           .tube = "t",
-                                                           .state = state,
-                                                           .pri = 0xffffffff,
-                                                           .delay_ns = kGreatest,
-                                                           .ttr_ns = kGreatest,
-                                                           .created_ns = kGreatest,
-                                                           .deadline_ns = kGreatest}));
+    test.write(++number, binlog_record({.id = static_cast<JobId>(state),
+                                        .tube = "t",
+                                        .state = state,
+                                        .pri = 0xffffffff,
+                                        .delay_ns = kGreatest,
+                                        .ttr_ns = kGreatest,
+                                        .created_ns = kGreatest,
+                                        .deadline_ns = kGreatest}));
   }
   REQUIRE(import_binlog(test.choice()));
   CHECK(test.jobs() == "jobs: 1 scheduled, 1 ready, 0 reserved, 0 retrying, 1 dead");
@@ -104,14 +110,46 @@ TEST_CASE("import: an id that would use up the numbers is not taken") {
   CHECK(tells(report->text, "t     ready      2      1  1 with an id that no server has drawn"));
 }
 
-TEST_CASE("import: files that are missing are damage, and the others are read") {
+TEST_CASE("import: damage is refused before a byte is written, or passed over") {
   const Directories test;
   test.write(1, binlog_record({.id = 1, .tube = "t"}));
-  test.write(4, binlog_record({.id = 2, .tube = "t"}));
-  const auto report = import_binlog(test.choice());
+  test.write(4, binlog_record({.id = 2, .tube = "t"}) + "no record");
+  const std::string problem = problem_of(import_binlog(test.choice()));
+  CHECK(tells(problem, "the files between binlog.1 and binlog.4 are missing (and 1 more); "));
+  CHECK_FALSE(std::filesystem::exists(test.scratch.path("new")));
+  const auto report = import_binlog(test.choice_despite_damage());
   REQUIRE(report);
   CHECK(tells(report->damage.value_or(""), "the files between binlog.1 and binlog.4 are missing"));
   CHECK(test.jobs() == "jobs: 0 scheduled, 2 ready, 0 reserved, 0 retrying, 0 dead");
+}
+
+TEST_CASE("import: a file that ends within its first record is torn only if it can have grown") {
+  const std::string whole = binlog_record({.id = 1, .tube = "t"});
+  const std::string longest = binlog_record({.id = 2, .tube = "t", .body = std::string(9000, 'x')});
+  for (const std::size_t size : {std::size_t{1}, std::size_t{90}, std::size_t{4092}}) {
+    CAPTURE(size);
+    const Directories test;
+    test.write(1, whole);
+    test.write(2, longest.substr(0, size));
+    CHECK(tells(problem_of(import_binlog(test.choice())), "binlog.2, offset 4: "));
+  }
+  const Directories test;
+  test.write(1, whole);
+  test.write(2, longest.substr(0, 4093));
+  const auto report = import_binlog(test.choice());
+  REQUIRE(report);
+  CHECK_FALSE(report->damage);
+  CHECK(tells(report->text, "torn: "));
+}
+
+TEST_CASE("import: only the newest file can be torn by its end") {
+  const std::string longest = binlog_record({.id = 2, .tube = "t", .body = std::string(9000, 'x')});
+  const Directories test;
+  test.write(1, longest.substr(0, 8000));
+  test.write(2, binlog_record({.id = 1, .tube = "t"}));
+  CHECK(tells(problem_of(import_binlog(test.choice())), "binlog.1, offset 4: "));
+  test.scratch.write("old/binlog.1", "");
+  CHECK(tells(problem_of(import_binlog(test.choice())), "binlog.1 is empty"));
 }
 
 TEST_CASE("import: a directory that is missing or has no binlog is refused, and none is made") {

@@ -135,6 +135,7 @@ TEST_CASE("config: the first argument that nobody takes is named, with where to 
   CHECK(refusal({"--password", "abc"}) ==
         "'--password' is not a known argument; see millrace serve --help");
   CHECK(read_invocation({"bogus"}).text == "'bogus' is no command; see millrace --help");
+  CHECK(read_invocation({"stat"}).text == "'stat' is no command; did you mean millrace stats?");
   CHECK(read_invocation({"--bogus"}).text ==
         "'--bogus' is not a known argument; see millrace --help");
   CHECK(read_invocation({"--json", "stats"}).text ==
@@ -460,6 +461,10 @@ TEST_CASE("config: an import names the old directory and the new one") {
   CHECK(read_invocation({"import", "--into=new", "--faktory=x", "--from=y"}).text ==
         "give one of --beanstalkd, --faktory and --from; then run it again for the next one, with "
         "--merge");
+  CHECK(read_invocation({"import", "--into=new", "--beanstalkd=x", "--skip-damage"})
+            .import.skips_damage);
+  CHECK(read_invocation({"import", "--into=new", "--from=y", "--skip-damage"}).text ==
+        "--skip-damage needs --beanstalkd");
   CHECK(read_invocation({"import", "--into=new", "--from=y", "--keep-working"}).text ==
         "--keep-working needs --faktory");
   CHECK(read_invocation({"import", "--beanstalkd=old"}).text == "--into is required");
