@@ -44,6 +44,12 @@ std::string_view trimmed(std::string_view text) {
   return {stripped.data(), stripped.size()};
 }
 
+std::string_view take_line(std::string_view& text) {
+  const std::string_view line = text.substr(0, text.find('\n'));
+  text.remove_prefix(std::min(text.size(), line.size() + 1));
+  return line;
+}
+
 std::string one_line(std::string_view text, std::size_t bytes_max) {
   std::string line;
   for (const char c : trimmed(text)) {

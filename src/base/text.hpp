@@ -37,6 +37,9 @@ namespace millrace {
 /// The text without the white space at both of its ends. A view of `text`.
 [[nodiscard]] std::string_view trimmed(std::string_view text);
 
+/// Takes the first line off the text, with its end.
+[[nodiscard]] std::string_view take_line(std::string_view& text);
+
 /// The text in one line: each run of white space becomes a blank, and an end beyond `bytes_max`
 /// (more than 3) becomes `...`.
 [[nodiscard]] std::string one_line(std::string_view text, std::size_t bytes_max);

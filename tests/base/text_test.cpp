@@ -27,6 +27,15 @@ TEST_CASE("trimmed: at both ends") {
   CHECK(trimmed(" \n").empty());
 }
 
+TEST_CASE("take_line: lines are taken off one by one, the last one also without its end") {
+  std::string_view text = "one\n\nthree";
+  CHECK(take_line(text) == "one");
+  CHECK(take_line(text).empty());
+  CHECK(take_line(text) == "three");
+  CHECK(text.empty());
+  CHECK(take_line(text).empty());
+}
+
 TEST_CASE("one_line: white space is one blank, and what is too long ends in dots") {
   CHECK(one_line(" it\n\tsays:  no \n", 20) == "it says: no");
   CHECK(one_line("0123456789", 10) == "0123456789");

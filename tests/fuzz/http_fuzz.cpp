@@ -72,27 +72,19 @@ struct SampleWeb {
       .random = [] { return std::uint64_t{7}; }};
 };
 
-/// The next line of the input, without its end.
-std::string take_line(std::string_view& input) {
-  const std::size_t end = std::min(input.find('\n'), input.size());
-  std::string line(input.substr(0, end));
-  input.remove_prefix(std::min(end + 1, input.size()));
-  return line;
-}
-
 /// Method and path, then `name=value` of the query, then `name: value` headers, then a blank line
 /// and the body.
 Request read_request(std::string_view input) {
   Request request;
-  const std::string first = take_line(input);
+  const std::string_view first = take_line(input);
   const std::size_t space = std::min(first.find(' '), first.size());
   request.method = first.substr(0, space);
   request.path = first.substr(std::min(space + 1, first.size()));
   while (!input.empty()) {
-    const std::string line = take_line(input);
+    const std::string_view line = take_line(input);
     if (line.empty()) break;
     const std::size_t mark = std::min(line.find_first_of("=:"), line.size());
-    const std::string value = line.substr(std::min(mark + 1, line.size()));
+    const std::string_view value = line.substr(std::min(mark + 1, line.size()));
     if (mark < line.size() && line[mark] == '=') {
       request.params.emplace(line.substr(0, mark), value);
     } else {

@@ -48,11 +48,7 @@ void Console::print_member(std::string_view name, std::string_view text) {
 std::string Console::broken(std::string_view text, std::size_t indent) const {
   const std::string whole = harmless(text);
   if (!look_.columns || *look_.columns <= 2 * indent) return whole;
-  std::string out;
-  for (const std::string& line : broken_to_width(whole, *look_.columns - indent)) {
-    out += (out.empty() ? "" : "\n" + std::string(indent, ' ')) + line;
-  }
-  return out;
+  return broken_text(whole, *look_.columns, indent);
 }
 
 void Console::complain(std::string_view text) {

@@ -197,4 +197,12 @@ std::vector<std::string> broken_to_width(std::string_view text, std::size_t colu
   return lines;
 }
 
+std::string broken_text(std::string_view text, std::size_t columns, std::size_t indent) {
+  std::string out;
+  for (const std::string& line : broken_to_width(text, columns - indent)) {
+    out += (out.empty() ? "" : "\n" + std::string(indent, ' ')) + line;
+  }
+  return out;
+}
+
 }  // namespace millrace::cli

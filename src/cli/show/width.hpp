@@ -31,4 +31,8 @@ namespace millrace::cli {
 /// of its own, whole, so that it can be copied.
 [[nodiscard]] std::vector<std::string> broken_to_width(std::string_view text, std::size_t columns);
 
+/// The same as one text: each line but the first begins with `indent` blanks, which count.
+[[nodiscard]] std::string broken_text(std::string_view text, std::size_t columns,
+                                      std::size_t indent = 0);
+
 }  // namespace millrace::cli

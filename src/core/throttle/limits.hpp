@@ -39,11 +39,17 @@ inline constexpr std::string_view kTypePrefix = "type:";
 /// A name, or a pattern that many queues may match, and the limits of each such queue. With
 /// `kTypePrefix` in front it means jobtypes.
 struct ThrottleRule {
-  std::string pattern;
+  std::string pattern;  ///< a name, or several, see `is_pattern`
   ThrottleLimits limits;
 
   bool operator==(const ThrottleRule&) const = default;
 };
+
+/// True for a name that means several queues or types: it has one of `*`, `?`, `[` and `\`, which
+/// have their meaning in `faktory::Glob`.
+[[nodiscard]] inline bool is_pattern(std::string_view name) {
+  return name.find_first_of("*?[\\") != name.npos;
+}
 
 /// The limits that the server was configured with.
 struct ThrottleRules {

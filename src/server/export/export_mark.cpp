@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "base/number.hpp"
+#include "base/text.hpp"
 #include "http/kit/text.hpp"
 #include "server/tools/mark_file.hpp"
 

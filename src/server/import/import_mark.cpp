@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/number.hpp"
+#include "base/text.hpp"
 #include "server/tools/mark_file.hpp"
 
 namespace millrace::server {

@@ -85,10 +85,6 @@ bool fits_some_character(std::string_view place) {
 
 }  // namespace
 
-bool is_pattern(std::string_view name) {
-  return name.find_first_of("*?[\\") != std::string_view::npos;
-}
-
 bool has_open_bracket(std::string_view name) {
   while (!name.empty()) {
     const std::string_view place = first_place(name);

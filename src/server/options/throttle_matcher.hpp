@@ -7,10 +7,6 @@
 
 namespace millrace::server {
 
-/// True for a name that means several queues or types: it has one of `*`, `?`, `[` and `\`, which
-/// have their meaning in `faktory::Glob`.
-[[nodiscard]] bool is_pattern(std::string_view name);
-
 /// A `[` of the pattern has no `]`.
 [[nodiscard]] bool has_open_bracket(std::string_view name);
 

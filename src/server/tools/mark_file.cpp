@@ -50,10 +50,4 @@ Outcome<Done> remove_mark_file(journal::FileSystem& files, const std::string& di
   return files.sync_directory(directory);
 }
 
-std::string_view take_line(std::string_view& text) {
-  const std::string_view line = text.substr(0, text.find('\n'));
-  text.remove_prefix(std::min(text.size(), line.size() + 1));
-  return line;
-}
-
 }  // namespace millrace::server

@@ -25,7 +25,4 @@ namespace millrace::server {
 [[nodiscard]] Outcome<Done> remove_mark_file(journal::FileSystem& files,
                                              const std::string& directory, std::string_view name);
 
-/// Takes the first line off the text.
-[[nodiscard]] std::string_view take_line(std::string_view& text);
-
 }  // namespace millrace::server

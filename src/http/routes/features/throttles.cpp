@@ -84,7 +84,7 @@ std::vector<const ThrottleRule*> unused_rules(const View& view) {
     // A name with a wildcard is a pattern, and no name is another one's pattern.
     const ThrottleRule* const rule = view.throttle_rule_of(each.pattern);
     if (is_type_name(each.pattern) || rule == nullptr || rule->pattern != each.pattern) continue;
-    if (each.pattern.find_first_of("*?[\\") != each.pattern.npos) continue;
+    if (is_pattern(each.pattern)) continue;
     const Throttle* const throttle = view.throttle_of(each.pattern);
     if (throttle == nullptr || !is_shown(*throttle)) unused.push_back(&each);
   }

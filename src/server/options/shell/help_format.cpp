@@ -1,10 +1,10 @@
 #include "server/options/shell/help_format.hpp"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <string>
 #include <string_view>
 
+#include "base/text.hpp"
 #include "cli/show/width.hpp"
 
 namespace millrace::server {
@@ -12,25 +12,18 @@ namespace {
 
 constexpr std::size_t kHelpColumns = 80;
 
-std::string broken(std::string_view text, std::size_t columns) {
-  std::string out;
-  for (const std::string& line : cli::broken_to_width(text, columns)) {
-    out += (out.empty() ? "" : "\n") + line;
-  }
-  return out;
-}
-
 class HelpFormat : public CLI::Formatter {
  public:
   [[nodiscard]] std::string make_option_desc(const CLI::Option* option) const override {
-    return broken(option->get_description(), kHelpColumns - get_column_width());
+    return cli::broken_text(option->get_description(), kHelpColumns - get_column_width());
   }
 
   [[nodiscard]] std::string make_subcommand(const CLI::App* command) const override {
     std::ostringstream out;
-    CLI::detail::format_help(out, command->get_display_name(true),
-                             broken(command->get_description(), kHelpColumns - get_column_width()),
-                             get_column_width());
+    CLI::detail::format_help(
+        out, command->get_display_name(true),
+        cli::broken_text(command->get_description(), kHelpColumns - get_column_width()),
+        get_column_width());
     return out.str();
   }
 
@@ -39,9 +32,7 @@ class HelpFormat : public CLI::Formatter {
     const std::string footer = app->get_footer();
     std::string out;
     for (std::string_view rest = footer; !rest.empty();) {
-      const std::string_view line = rest.substr(0, rest.find('\n'));
-      out += broken(line, kHelpColumns) + "\n";
-      rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+      out += cli::broken_text(take_line(rest), kHelpColumns) + "\n";
     }
     return out;
   }

@@ -42,11 +42,7 @@ void add_option(std::string& out, const ShownOption& option) {
 
 /// Each line is a paragraph.
 void add_footer(std::string& out, std::string_view footer) {
-  while (!footer.empty()) {
-    const std::string_view line = footer.substr(0, footer.find('\n'));
-    out += ".PP\n" + text_line(line);
-    footer.remove_prefix(std::min(line.size() + 1, footer.size()));
-  }
+  while (!footer.empty()) out += ".PP\n" + text_line(take_line(footer));
 }
 
 void add_command(std::string& out, const ShownCommand& command) {
