@@ -35,4 +35,7 @@ inline constexpr ValueHint kQueueHint{.is_queue = true};
 /// For people: `open, running or failed`.
 [[nodiscard]] std::string listed(std::span<const std::string_view> words);
 
+/// The refusal of a text that is none of the words: what it must be, and what may be meant.
+[[nodiscard]] std::string must_be(std::span<const std::string_view> words, std::string_view text);
+
 }  // namespace millrace::cli

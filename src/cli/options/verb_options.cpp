@@ -40,7 +40,7 @@ Outcome<Done> set_url(Choice& choice, const std::string& text) {
 
 Outcome<Done> check_word(std::string_view text, std::span<const std::string_view> words) {
   if (has_word(words, text)) return Done{};
-  return Problem{"must be " + listed(words)};
+  return Problem{must_be(words, text)};
 }
 
 /// Several are separated by commas.
@@ -178,6 +178,7 @@ constexpr std::array kVerbOptions = {
                "Where the server's web port is; the URL may have a user and a password (default: "
                "the host of the variable FAKTORY_URL, or http://127.0.0.1, with port 7420)",
                kServer | kTop, set_url, "MILLRACE_URL"},
+    VerbOption{"url", "URL", "The same as a URL as TARGET", kDoctor, set_url},
     VerbOption{"password-file", "FILE",
                "File with the password; without it, MILLRACE_PASSWORD has the password",
                kServer | kDoctor | kTop,

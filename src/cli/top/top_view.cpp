@@ -188,6 +188,17 @@ void add_holders(const TopData& data, TopSize size, std::vector<Line>& lines) {
   }
 }
 
+/// The keys that fit into the line.
+std::string keys_text(std::size_t columns) {
+  std::string text;
+  for (const std::string_view key :
+       {"q quit", "s sort", "/ filter", "p pause or resume", "arrows choose a queue"}) {
+    const std::string more = (text.empty() ? "" : "   ") + std::string(key);
+    if (text.size() + more.size() <= columns) text += more;
+  }
+  return text;
+}
+
 }  // namespace
 
 std::vector<std::string> shown_queues(const TopData& data, const TopChoice& choice) {
@@ -209,8 +220,7 @@ std::vector<Line> top_lines(const TopData& data, const TopChoice& choice, TopSiz
   const std::size_t workers = std::min({wanted, std::max({left, room / 3, kWorkersMin}), room - 2});
   add_queues(queues, data, choice, {.rows = room - workers, .columns = size.columns}, lines);
   add_holders(data, {.rows = workers, .columns = size.columns}, lines);
-  lines.push_back(
-      {"q quit   s sort   / filter   p pause or resume   arrows choose a queue", Color::kDim});
+  lines.push_back({keys_text(size.columns), Color::kDim});
   // On a low screen the keys are the last to go.
   if (lines.size() > size.rows) lines.resize(size.rows);
   return lines;

@@ -63,7 +63,7 @@ Exit turn_cron(Session& session) {
   if (words.empty()) return list_cron(session);
   const std::string& action = words.front();
   if (!has_word(kCronActionWords, action)) {
-    return session.refuse_usage("ACTION must be " + listed(kCronActionWords));
+    return session.refuse_usage("ACTION " + must_be(kCronActionWords, action));
   }
   if (words.size() < 2 || words[1].empty()) {
     return session.refuse_usage("NAME is needed: which entry?");

@@ -92,9 +92,9 @@ Reply<Rows> read_rows(Session& session, const std::string& target) {
 Table jobs_table(const StateColumns& state, const Rows& rows) {
   std::vector<Table::Column> columns = {
       {"id", Side::kRight}, {"queue"}, {"type"}, {state.time_title, Side::kRight}};
-  if (state.has_holder) columns.push_back({"holder"});
+  if (state.has_holder) columns.push_back({.title = "holder", .rank = 1});
   if (state.has_error) columns.push_back({"error"});
-  columns.push_back({"arguments"});
+  columns.push_back({.title = "arguments", .rank = 2});
   Table table(std::move(columns));
   for (const Json& job : member(rows.document, "jobs")) {
     std::vector<Table::Cell> cells = {{text_at(job, "id")},
@@ -172,7 +172,7 @@ Exit list_jobs(Session& session) {
       std::find_if(std::begin(kJobStates), std::end(kJobStates),
                    [&](const StateColumns& each) { return each.state == state; });
   if (found == std::end(kJobStates)) {
-    return session.refuse_usage("STATE must be " + listed(kListedStateWords));
+    return session.refuse_usage("STATE " + must_be(kListedStateWords, state));
   }
   if (!choice.outcome.empty()) return session.refuse_usage("only completed jobs have an --outcome");
   std::string target = "jobs";

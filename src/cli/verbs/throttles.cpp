@@ -52,15 +52,15 @@ Exit list_throttles(Session& session) {
   constexpr auto kRight = Table::Side::kRight;
   const Reply<AllRows> rows = read_rows(session, "throttles?limit=200", "throttles", UINT64_MAX);
   if (!rows) return session.fail(rows.error());
-  Table table({{"name"},
-               {"limits"},
-               {"set by"},
+  Table table({{.title = "name", .cut = Table::Cut::kMiddle},
+               {.title = "limits", .cut = Table::Cut::kNever},
+               {.title = "set by", .rank = 2},
                {"running", kRight},
                {"free", kRight},
-               {"ready", kRight},
+               {.title = "ready", .side = kRight, .rank = 1},
                {"waiting", kRight},
-               {"handed out", kRight},
-               {"held for", kRight}});
+               {.title = "handed out", .side = kRight, .rank = 3},
+               {.title = "held for", .side = kRight, .rank = 4}});
   for (const Json& each : member(rows->document, "throttles")) {
     const bool is_at_limit = !text_at(each, "throttled").empty();
     table.add({{text_at(each, "name")},
@@ -112,7 +112,7 @@ Exit turn_throttles(Session& session) {
   const auto& words = session.choice.words;
   const std::string action = words.empty() ? "" : words.front();
   if (!action.empty() && !has_word(kThrottleActionWords, action)) {
-    return session.refuse_usage("ACTION must be " + listed(kThrottleActionWords));
+    return session.refuse_usage("ACTION " + must_be(kThrottleActionWords, action));
   }
   // An empty action is none: `millrace throttles "$ACTION"` must not list in silence.
   if (action.empty() && !words.empty()) return session.refuse_usage("ACTION must not be empty");

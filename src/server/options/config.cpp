@@ -12,6 +12,7 @@
 #include "base/result.hpp"
 #include "base/text.hpp"
 #include "cli/options/command_line.hpp"
+#include "cli/options/nearest_word.hpp"
 #include "cli/options/verb_rows.hpp"
 #include "server/backup/backup_options.hpp"
 #include "server/export/export_options.hpp"
@@ -176,6 +177,14 @@ Invocation print(std::string text) {
   return {.action = Invocation::Action::kPrint, .config = {}, .text = std::move(text)};
 }
 
+std::vector<std::string_view> command_names(const CLI::App& app) {
+  std::vector<std::string_view> names;
+  for (const CLI::App* each : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(each->get_name());
+  }
+  return names;
+}
+
 /// Names the first unknown argument. CLI11 would name all of them, the last one first.
 Invocation refuse_extras(const CLI::App& app) {
   std::vector<std::string> extras = app.remaining(true);
@@ -183,7 +192,10 @@ Invocation refuse_extras(const CLI::App& app) {
   const std::string first = extras.empty() ? "--" : extras.front();
   const auto commands = app.get_subcommands();
   if (commands.empty() && !first.starts_with('-')) {
-    return refuse("'" + first + "' is no command; see millrace --help");
+    const std::string_view meant = cli::nearest_word(first, command_names(app));
+    return refuse("'" + first + "' is no command; " +
+                  (meant.empty() ? "see millrace --help"
+                                 : "did you mean millrace " + std::string(meant) + "?"));
   }
   const std::string command = commands.empty() ? "" : " " + commands.front()->get_name();
   // Those of the command itself are known after it.

@@ -45,6 +45,16 @@ TEST_CASE("top: the lines are as many as the rows, and no line is too long") {
   }
 }
 
+TEST_CASE("top: of the keys those are shown that fit") {
+  const auto keys = [](std::size_t columns) {
+    return top_lines(some_data(), {}, {.rows = 24, .columns = columns}, "").back().text;
+  };
+  CHECK(keys(80) == "q quit   s sort   / filter   p pause or resume   arrows choose a queue");
+  CHECK(keys(50) == "q quit   s sort   / filter   p pause or resume");
+  CHECK(keys(20) == "q quit   s sort");
+  CHECK(keys(5).empty());
+}
+
 TEST_CASE("top: the chosen queue is marked, and stays in sight") {
   TopData data = some_data();
   for (int i = 0; i < 100; ++i)

@@ -68,6 +68,28 @@ class CliTest(ServerTest):
             self.assertRegex(done.stderr, r"\Amillrace: [^\n]+\n\Z")
         return done.stdout
 
+    def on_terminal(self, columns, *arguments, env=None):
+        """What a terminal of that width gets, with its exit status."""
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        settings = {"MILLRACE_URL": self.url, "TERM": "xterm", "NO_COLOR": "", **(env or {})}
+        process = start_kept(
+            [PROGRAM, *arguments],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            env=environment(settings),
+        )
+        os.close(theirs)
+        shown = b""
+        try:
+            while part := os.read(ours, 65536):
+                shown += part
+        except OSError:
+            pass  # the end of a terminal is an error
+        os.close(ours)
+        return process.wait(SECONDS_MAX), shown.decode()
+
     def refusal(self, *arguments, status=REFUSED, env=None):
         """The line on stderr."""
         done = self.run_cli(*arguments, env=env)
@@ -643,28 +665,6 @@ class ExamplesTest(CliTest):
 
 
 class TerminalTest(CliTest):
-    def on_terminal(self, columns, *arguments, env=None):
-        """What a terminal of that width gets, with its exit status."""
-        ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        settings = {"MILLRACE_URL": self.url, "TERM": "xterm", "NO_COLOR": "", **(env or {})}
-        process = start_kept(
-            [PROGRAM, *arguments],
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            env=environment(settings),
-        )
-        os.close(theirs)
-        shown = b""
-        try:
-            while part := os.read(ours, 65536):
-                shown += part
-        except OSError:
-            pass  # the end of a terminal is an error
-        os.close(ours)
-        return process.wait(SECONDS_MAX), shown.decode()
-
     def test_tables_fit_and_have_colors_on_a_terminal_only(self):
         server = self.serve()
         self.fail_job(server, "dies-0001", retry=-1, message="李明" * 40)
@@ -689,6 +689,15 @@ class TerminalTest(CliTest):
         at = next(n for n, line in enumerate(shown) if line.startswith("jobs"))
         self.assertRegex(shown[at], r"^jobs {8}3 ready, 0 reserved, 0$")
         self.assertRegex(shown[at + 1], r"^ {12}scheduled,")
+
+    def test_limits_are_shown_whole(self):
+        self.serve()
+        self.cli("throttles", "set", "a-queue-with-a-long-name-that-has-limits",
+                 "--concurrency=300", "--worker=20", "--timeout=60", "--rate=1000/60s")
+        shown = self.on_terminal(80, "throttles", env={"NO_COLOR": "1"})[1].splitlines()
+        self.assertIn("  300 concurrent, 20 per worker, 1,000 per 60 s  ", shown[1])
+        for line in shown:
+            self.assertLessEqual(columns_of(line), 80, shown)
 
     def test_groups_of_errors_can_be_copied(self):
         server = self.serve()

@@ -33,7 +33,7 @@ Outcome<std::string> completion_for(std::string_view shell,
   if (shell == "bash") return bash_completion(commands);
   if (shell == "zsh") return zsh_completion(commands);
   if (shell == "fish") return fish_completion(commands);
-  return Problem{"the shell must be " + cli::listed(kShells)};
+  return Problem{"the shell " + cli::must_be(kShells, shell)};
 }
 
 }  // namespace millrace::server
