@@ -21,20 +21,9 @@ std::string_view owner_of(const std::string& name) {
   return name == "faktory.rdb" ? kFaktory : "";
 }
 
-/// What to do with them. A new directory is named, since the old one stays as it is.
-std::string advice_for(std::string_view owner, const std::string& directory) {
-  std::error_code error;
-  const fs::path path = fs::canonical(directory, error);
-  const std::string from = error ? directory : path.string();
-  const std::string into = shell_word(from + "-millrace");
-  const std::string flag = owner == kBeanstalkd ? "--beanstalkd " : "--faktory ";
-  return "; to take them, stop " + std::string(owner) + " and type: millrace import " + flag +
-         shell_word(from) + " --into " + into + "; then start with " + into;
-}
-
 }  // namespace
 
-Outcome<Done> refuse_foreign_jobs(const std::string& directory) {
+std::optional<ForeignJobs> find_foreign_jobs(const std::string& directory) {
   std::error_code error;
   fs::directory_iterator entries(directory, error);
   std::string first;
@@ -42,10 +31,25 @@ Outcome<Done> refuse_foreign_jobs(const std::string& directory) {
     const std::string name = entries->path().filename().string();
     if (!owner_of(name).empty() && (first.empty() || name < first)) first = name;
   }
-  if (first.empty()) return Done{};
-  const std::string_view owner = owner_of(first);
-  return Problem{directory + " holds jobs stored by " + std::string(owner) + " (" + first + ")" +
-                 advice_for(owner, directory)};
+  if (first.empty()) return std::nullopt;
+  const std::string owner(owner_of(first));
+  const fs::path path = fs::canonical(directory, error);
+  const std::string from = error ? directory : path.string();
+  // A new directory, since the old one stays as it is.
+  const std::string into = from + "-millrace";
+  const std::string flag = owner == kBeanstalkd ? "--beanstalkd " : "--faktory ";
+  return ForeignJobs{
+      .seen = directory + " holds jobs stored by " + owner + " (" + first + ")",
+      .owner = owner,
+      .into = into,
+      .command = "millrace import " + flag + shell_word(from) + " --into " + shell_word(into)};
+}
+
+Outcome<Done> refuse_foreign_jobs(const std::string& directory) {
+  const auto found = find_foreign_jobs(directory);
+  if (!found) return Done{};
+  return Problem{found->seen + "; to take them, stop " + found->owner +
+                 " and type: " + found->command + "; then start with " + shell_word(found->into)};
 }
 
 }  // namespace millrace::server

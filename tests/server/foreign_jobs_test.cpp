@@ -49,12 +49,24 @@ TEST_CASE("foreign jobs: the refusal of Faktory's database names the command tha
                   "-millrace;") != std::string::npos);
 }
 
+TEST_CASE("foreign jobs: what is found is told apart from what to do") {
+  const Scratch scratch;
+  scratch.write("binlog.2", "jobs");
+  const auto found = find_foreign_jobs(scratch.path(""));
+  REQUIRE(found);
+  CHECK(found->seen.ends_with(" holds jobs stored by beanstalkd (binlog.2)"));
+  CHECK(found->owner == "beanstalkd");
+  CHECK(found->into.ends_with("-millrace"));
+  CHECK(found->command.ends_with(" --into " + found->into));
+}
+
 TEST_CASE("foreign jobs: other files and a missing directory are accepted") {
   const Scratch scratch;
   scratch.write("00000000000000000000.log", "");
   scratch.write("my-binlog.3", "");
   CHECK(refuse_foreign_jobs(scratch.path("")));
   CHECK(refuse_foreign_jobs(scratch.path("missing")));
+  CHECK_FALSE(find_foreign_jobs(scratch.path("missing")));
 }
 
 }  // namespace millrace::server

@@ -107,7 +107,8 @@ Finding look_at_owner(const std::string& directory, const struct stat& facts) {
   finding.seen += ", and every user may look into it";
   finding.means =
       "jobs can hold secrets; the files of a journal are closed to others, unless copied";
-  finding.to_do = "chmod o-rwx " + shell_word(directory);
+  finding.to_do = "close it to others";
+  finding.command = "chmod o-rwx " + shell_word(directory);
   return finding;
 }
 
@@ -143,11 +144,16 @@ Finding look_at_journal(const std::string& directory) {
     finding.to_do = "look at the rights of the directory";
     return finding;
   }
-  const std::array refusals = {
-      std::pair{refuse_foreign_jobs(directory), "or name another directory"},
-      std::pair{refuse_unfinished(directory), "run it again"},
-      std::pair{refuse_exported(directory),
-                "see The way back in docs/migrating-from-beanstalkd.md"}};
+  if (const auto foreign = find_foreign_jobs(directory)) {
+    finding.seen = foreign->seen;
+    finding.means = "a server that is started here refuses them";
+    finding.to_do = "stop " + foreign->owner + ", import its jobs, and start with " + foreign->into;
+    finding.command = foreign->command;
+    return finding;
+  }
+  const std::array refusals = {std::pair{refuse_unfinished(directory), "run it again"},
+                               std::pair{refuse_exported(directory),
+                                         "see The way back in docs/migrating-from-beanstalkd.md"}};
   for (const auto& [fit, to_do] : refusals) {
     if (fit) continue;
     finding.seen = fit.error().text;
@@ -166,13 +172,15 @@ Finding look_at_journal(const std::string& directory) {
     if (trouble.empty()) continue;
     finding.seen = name + " " + trouble;
     finding.means = "this program does not start here";
-    finding.to_do = "run millrace check " + shell_word(directory);
+    finding.to_do = "see what can be read";
+    finding.command = "millrace check " + shell_word(directory);
     return finding;
   }
   if (names->segments.empty() || names->has_extent) return finding;
   finding.seen += ", without the file extent";
   finding.means = "files that are missing at the end would not be noticed";
-  finding.to_do = "run millrace check " + shell_word(directory);
+  finding.to_do = "see whether all is there";
+  finding.command = "millrace check " + shell_word(directory);
   return finding;
 }
 
@@ -204,7 +212,11 @@ Outcome<Done> check_directory_of_data(const std::string& directory, Findings& fo
   if (stat(directory.c_str(), &facts) != 0) {
     Problem problem = journal::failed_to("look at", directory, errno);
     const bool may_be_host = errno == ENOENT && directory.find('/') == directory.npos;
-    if (may_be_host) problem.text += "; for a server, write its URL: http://HOST:PORT";
+    const bool has_port = directory.find(':') != directory.npos;
+    if (may_be_host) {
+      problem.text += "; for a server, write its URL: http://" +
+                      (has_port ? directory : std::string("HOST:PORT"));
+    }
     return problem;
   }
   if (!S_ISDIR(facts.st_mode)) return journal::failed_to("look at", directory, ENOTDIR);
@@ -234,7 +246,8 @@ Outcome<Finding> check_password_file(const std::string& path) {
   finding.seen = path + (is_for_all ? " can be read by every user" : " can be read by its group");
   if (!is_for_all) return finding;
   finding.means = "every user of this machine can use the server";
-  finding.to_do = "chmod o-r " + shell_word(path);
+  finding.to_do = "close it to others";
+  finding.command = "chmod o-r " + shell_word(path);
   return finding;
 }
 

@@ -21,10 +21,11 @@ cli::Json json_of(const Finding& finding) {
   if (finding.is_well()) return json;
   json["means"] = finding.means;
   json["to_do"] = finding.to_do;
+  if (!finding.command.empty()) json["command"] = finding.command;
   return json;
 }
 
-/// What to do has a line of its own, however long: commands in it are to be pasted.
+/// A command has a line of its own, however long: it is to be pasted.
 void print_finding(cli::Console& console, const Finding& finding) {
   constexpr std::size_t kCheckColumns = 13;
   constexpr std::size_t kIndent = 6 + kCheckColumns;
@@ -36,7 +37,10 @@ void print_finding(cli::Console& console, const Finding& finding) {
       cli::colored(finding.is_well() ? "ok  " : "look", color, console.look().has_colors) + "  " +
       name + console.broken(text, kIndent) + "\n");
   if (finding.is_well()) return;
-  console.print(std::string(kIndent, ' ') + cli::harmless(finding.to_do) + "\n");
+  const std::string blanks(kIndent, ' ');
+  console.print(blanks + console.broken(finding.to_do, kIndent) + "\n");
+  if (finding.command.empty()) return;
+  console.print(blanks + "$ " + cli::harmless(finding.command) + "\n");
 }
 
 bool is_url(const std::string& target) {
@@ -67,6 +71,9 @@ cli::Exit look_for_trouble(cli::Session& session) {
   const std::vector<std::string>& words = session.choice.words;
   const std::string target = words.empty() ? "" : words.front();
   if (!words.empty() && target.empty()) return session.refuse_usage("TARGET must not be empty");
+  if (!words.empty() && session.choice.has_url) {
+    return session.refuse_usage("give TARGET or --url, not both");
+  }
   cli::Choice there = session.choice;
   if (is_url(target)) {
     const auto url = cli::parse_server_url(target);

@@ -48,7 +48,7 @@ Finding look_at_skew(std::int64_t server_ms, std::int64_t before_ms, std::int64_
 
 /// What to do about a kind of concern that the server tells of.
 const char* advice_on(const std::string& kind) {
-  if (kind == "failures") return "see millrace errors";
+  if (kind == "failures") return "look at the errors (millrace errors)";
   if (kind == "disk" || kind == "full") return "free space, or delete jobs (millrace delete)";
   if (kind == "memory") return "see --memory-limit, or give it more memory";
   if (kind == "stalled") return "look at the disk, and at the server's log";
@@ -121,13 +121,14 @@ void look_at_queue(const Json& queue, std::int64_t now_ms, const std::string& ur
     troubles.add({.check = "queue",
                   .seen = name + " is paused with " + jobs,
                   .means = "no worker gets them",
-                  .to_do = "millrace resume " + shell_word(name) + url});
+                  .to_do = "resume it",
+                  .command = "millrace resume " + shell_word(name) + url});
   } else if (!cli::is_at(queue, "is_served")) {
     troubles.add({.check = "queue",
                   .seen = name + " has " + jobs + ", and no worker",
                   .means = "what is ready waits until somebody takes it",
-                  .to_do = "start a worker for it; its jobs: millrace ls ready --queue " +
-                           shell_word(name) + url});
+                  .to_do = "start a worker for it, or look at its jobs",
+                  .command = "millrace ls ready --queue " + shell_word(name) + url});
   }
 }
 
@@ -147,7 +148,8 @@ void look_at_queues(const cli::AllQueues& all, const std::string& url, Findings&
                            (troubles.left_out == 1 ? " more queue is" : " more queues are") +
                            " like that",
                    .means = "their jobs wait, too",
-                   .to_do = "see millrace queues"});
+                   .to_do = "look at all queues",
+                   .command = "millrace queues" + url});
 }
 
 std::int64_t our_time_ms() {

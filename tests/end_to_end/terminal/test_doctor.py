@@ -27,14 +27,14 @@ class DoctorTest(CliTest):
         found = {}
         for each in document["findings"]:
             members = ["check", "is_well", "seen"] + ([] if each["is_well"] else ["means", "to_do"])
-            self.assertEqual(list(each), members)
+            self.assertEqual([name for name in each if name != "command"], members)
             found.setdefault(each["check"], []).append(each)
         return found
 
     def trouble(self, found, check):
         """What is seen and what to do, of the one finding of that check that is none of well."""
         (one,) = [each for each in found[check] if not each["is_well"]]
-        return one["seen"] + " | " + one["to_do"]
+        return " | ".join((one["seen"], one["to_do"], one.get("command", "")))
 
     def test_a_directory_in_use_has_a_process_and_is_not_changed(self):
         server = self.serve()
@@ -67,7 +67,8 @@ class DoctorTest(CliTest):
         self.assertIn("has a damaged header", self.trouble(self.findings(server.data), "journal"))
         with open(os.path.join(server.data, "binlog.1"), "wb"):
             pass
-        self.assertIn("binlog", self.trouble(self.findings(server.data), "journal"))
+        trouble = self.trouble(self.findings(server.data), "journal")
+        self.assertRegex(trouble, r"binlog\.1\) \| stop beanstalkd, .* \| millrace import --beanst")
         if os.getuid() == 0:
             os.chown(segment, 1, 1)
             self.assertIn("chown", self.trouble(self.findings(server.data), "owner"))
@@ -82,12 +83,24 @@ class DoctorTest(CliTest):
         os.chmod(secret, 0o644)
         done = self.run_cli("doctor", self.directory, f"--password-file={secret}")
         self.assertEqual(done.returncode, REFUSED)
-        self.assertRegex(done.stdout, r"(?m)^look  password .*every user.*: .*\n {19}chmod o-r ")
+        told = r"(?m)^look  password .*every user.*: .*\n {19}close .*\n {19}\$ chmod o-r "
+        self.assertRegex(done.stdout, told)
 
     def test_what_may_be_a_server_is_told_from_a_directory(self):
-        done = self.run_cli("doctor", "localhost:7420")
-        self.assertEqual(done.returncode, USAGE)
-        self.assertIn("for a server, write its URL: http://HOST:PORT", done.stderr)
+        for target, url in (("a:7420", "http://a:7420"), ("data", "http://HOST:PORT")):
+            said = self.refusal("doctor", target, status=USAGE)
+            self.assertIn(f"for a server, write its URL: {url}", said)
+
+    def test_advice_is_broken_and_a_command_is_not(self):
+        old = self.path("a-directory-with-a-rather-long-name")
+        os.mkdir(old)
+        with open(os.path.join(old, "binlog.1"), "wb"):
+            pass
+        lines = self.on_terminal(80, "doctor", old, env={"NO_COLOR": "1"})[1].splitlines()
+        (command,) = [line for line in lines if line.startswith(" " * 19 + "$ ")]
+        self.assertTrue(command.endswith("-millrace"), command)
+        for line in lines:
+            self.assertTrue(len(line) <= 80 or line == command or old in line, line)
 
     def test_a_server_is_asked_for_its_troubles(self):
         server = self.serve()
@@ -102,20 +115,23 @@ class DoctorTest(CliTest):
         self.assertEqual(len(found["queue"]), 10)
         self.assertIn("1 job, the oldest", found["queue"][0]["seen"])
         self.assertIn("no worker", found["queue"][0]["seen"])
-        advice = found["queue"][0]["to_do"]
-        self.assertNotIn("delete", advice)
-        shown = self.run_cli(*advice.split("millrace ")[1].split())
+        command = found["queue"][0]["command"]
+        self.assertNotIn("delete", command)
+        shown = self.run_cli(*command.split()[1:])
         self.assertIn("Mail", shown.stdout)
         self.assertIn("1 more queue is", self.trouble(found, "queues"))
         self.assertEqual(len(self.findings()["queue"]), 10, "MILLRACE_URL names the server")
+        self.assertEqual(len(self.findings("--url", self.url)["queue"]), 10)
+        said = self.refusal("doctor", self.url, "--url", self.url, status=USAGE)
+        self.assertIn("TARGET or --url, not both", said)
 
     def test_names_from_clients_are_quoted_in_commands(self):
         server = self.serve()
         tube = self.open(Beanstalk(server.beanstalk_address))
         tube.command("use a;id")
         tube.put(b"x")
-        advice = self.findings(self.url)["queue"][0]["to_do"]
-        self.assertIn(f" --queue 'a;id' --url {self.url}", advice)
+        command = self.findings(self.url)["queue"][0]["command"]
+        self.assertIn(f" --queue 'a;id' --url {self.url}", command)
         self.cli("pause", "a;id")
 
     def test_output_that_cannot_be_written_is_told(self):
