@@ -95,7 +95,7 @@ LockSecret Broker::lock_secret() const {
 std::optional<Delivery> Broker::reserve(ClientId id, const ReserveRequest& request, Time now) {
   Client& client = parts_->clients.at(id);
   CHECK(!client.wait);
-  client.has_fetched = true;
+  parts_->clients.mark_taker(client);
   if (!request.queues.empty()) parts_->workers.note_fetch(client, request.queues, now);
   Reservations& reservations = parts_->reservations;
   // Those that wait already come first: a slot that has become free is theirs, for example.

@@ -18,7 +18,8 @@ struct Wait {
   std::vector<QueueId> queues;
   std::optional<std::string> wid;  ///< set: a worker will hold the job, else the connection
   Time until = kNever;
-  Time alarm = kNever;  ///< when to look at it, if no job comes
+  Time alarm = kNever;     ///< when to look at it, if no job comes
+  bool is_listed = false;  ///< the request listed the queues; else they are the watched ones
 };
 
 /// What the broker knows of a connection.

@@ -44,9 +44,12 @@ struct Queue {
   /// Its place among the listed queues, if it is one: see `Queues::listed`.
   std::optional<std::uint32_t> listed_at;
 
-  std::uint32_t user_count = 0;                      ///< connections that put here (`use`)
-  Time fetched_at{};                                 ///< when a FETCH last named it, about
-  std::uint32_t watcher_count = 0;                   ///< connections that watch it
+  std::uint32_t user_count = 0;     ///< connections that put here (`use`)
+  Time fetched_at{};                ///< when a FETCH last named it, about
+  std::uint32_t watcher_count = 0;  ///< connections that watch it
+  /// Connections that take its jobs: those that watch it and have asked for a job, and those that
+  /// wait in a request that lists it. A connection that only puts watches a queue, too.
+  std::uint32_t taker_count = 0;
   absl::btree_map<std::uint64_t, ClientId> waiting;  ///< by ticket: first come, first served
 
   // Since it came into being; not stored.

@@ -7,7 +7,7 @@ namespace millrace::http {
 namespace {
 
 bool is_served(const Queue& queue, Time now) {
-  if (queue.watcher_count > 0 || !queue.waiting.empty()) return true;
+  if (queue.taker_count > 0) return true;
   return queue.fetched_at != Time{} && now - queue.fetched_at < kServedFor;
 }
 
@@ -31,7 +31,7 @@ QueueFigures figures_of(const Queue& queue, const View& view, Time now) {
   figures.oldest = view.oldest_ready(queue);
   figures.is_paused = queue.is_paused(now);
   figures.throttled = throttled_by(queue, now);
-  figures.takers = queue.watcher_count + queue.waiting.size();
+  figures.takers = queue.taker_count;
   figures.is_served = is_served(queue, now);
   // A queue has a meter once something happened to it.
   if (!queue.meter) return figures;

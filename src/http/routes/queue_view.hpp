@@ -24,7 +24,7 @@ struct QueueFigures {
   double failed_rate = 0;
   bool is_paused = false;
   std::string throttled;     ///< see `throttled_by`
-  std::uint64_t takers = 0;  ///< connections that watch it, or wait for a job of it
+  std::uint64_t takers = 0;  ///< see `Queue::taker_count`
   bool is_served = false;    ///< there are some, or a FETCH has named it within a minute
 };
 

@@ -17,7 +17,7 @@ void ConnectedClients::remove(ClientId id) {
   // `Broker::disconnect` ends the wait first, while the queues know the client.
   CHECK(!client.wait);
   leave_used(client);
-  for (const QueueId queue : client.watched) leave_watched(queue);
+  for (const QueueId queue : client.watched) leave_watched(client, queue);
   clients_.erase(id);
 }
 
@@ -42,11 +42,18 @@ void ConnectedClients::leave_used(Client& client) {
   client.used.reset();
 }
 
-void ConnectedClients::leave_watched(QueueId id) {
+void ConnectedClients::leave_watched(const Client& client, QueueId id) {
   Queue& queue = store_.queues().at(id);
   CHECK(queue.watcher_count > 0);
   --queue.watcher_count;
+  if (client.has_fetched) --queue.taker_count;
   store_.queues().collect(id);
+}
+
+void ConnectedClients::mark_taker(Client& client) {
+  if (client.has_fetched) return;
+  client.has_fetched = true;
+  for (const QueueId queue : client.watched) ++store_.queues().at(queue).taker_count;
 }
 
 Answer<Done> ConnectedClients::use(ClientId id, std::string_view name) {
@@ -76,9 +83,10 @@ Answer<std::size_t> ConnectedClients::watch(ClientId id, std::string_view name) 
   // Before the limit: watching a queue twice is allowed at the limit too.
   if (known != nullptr && find_watched(client, known->id)) return client.watched.size();
   if (client.watched.size() >= kWatchedQueuesMax) return Refusal::kTooManyQueues;
-  const QueueId queue = store_.queues().open(name);
-  ++store_.queues().at(queue).watcher_count;
-  client.watched.push_back(queue);
+  Queue& queue = store_.queues().at(store_.queues().open(name));
+  ++queue.watcher_count;
+  if (client.has_fetched) ++queue.taker_count;
+  client.watched.push_back(queue.id);
   return client.watched.size();
 }
 
@@ -90,7 +98,7 @@ Answer<std::size_t> ConnectedClients::ignore(ClientId id, std::string_view name)
   if (!place) return client.watched.size();
   if (client.watched.size() == 1) return Refusal::kLastQueue;
   client.watched.erase(client.watched.begin() + static_cast<std::ptrdiff_t>(*place));
-  leave_watched(queue->id);
+  leave_watched(client, queue->id);
   return client.watched.size();
 }
 

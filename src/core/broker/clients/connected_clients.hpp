@@ -34,6 +34,9 @@ class ConnectedClients {
   Answer<std::size_t> watch(ClientId id, std::string_view queue);
   Answer<std::size_t> ignore(ClientId id, std::string_view queue);
 
+  /// The client asks for a job. From now on it takes jobs of what it watches.
+  void mark_taker(Client& client);
+
   /// Hands the delivery to the client's session and notes that the session must be resumed.
   void deliver(Client& client, const Delivery& delivery, Time now);
   /// The sessions of clients that are still connected, of those delivered to since the last call.
@@ -45,7 +48,7 @@ class ConnectedClients {
  private:
   [[nodiscard]] std::optional<std::size_t> find_watched(const Client& client, QueueId queue);
   void leave_used(Client& client);
-  void leave_watched(QueueId queue);
+  void leave_watched(const Client& client, QueueId queue);
 
   Store& store_;
   Clients clients_;

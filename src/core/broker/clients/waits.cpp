@@ -19,6 +19,7 @@ void Waits::begin(Client& client, const ReserveRequest& request) {
   wait.ticket = next_ticket_++;
   wait.wid = request.wid;
   wait.until = request.wait_until;
+  wait.is_listed = request.choice == ReserveRequest::Choice::kFirstListed;
   if (request.choice == ReserveRequest::Choice::kSmallest) {
     // A copy: the wait must leave exactly the queues that it has entered.
     wait.queues = client.watched;
@@ -31,7 +32,8 @@ void Waits::begin(Client& client, const ReserveRequest& request) {
   step_count_ += kWaitSteps * wait.queues.size();
   for (const QueueId id : wait.queues) {
     Queue& queue = store_.queues().at(id);
-    queue.waiting.emplace(wait.ticket, client.id);
+    const bool has_entered = queue.waiting.emplace(wait.ticket, client.id).second;
+    if (has_entered && wait.is_listed) ++queue.taker_count;
     if (queue.throttle != nullptr && !queue.ready.empty()) await_token(*queue.throttle);
   }
   set_alarm(client, wait);
@@ -46,7 +48,11 @@ void Waits::end(Client& client) {
   CHECK(tally_.waiting > 0);
   --tally_.waiting;
   clear_alarm(client, wait);
-  for (const QueueId id : wait.queues) store_.queues().at(id).waiting.erase(wait.ticket);
+  for (const QueueId id : wait.queues) {
+    Queue& queue = store_.queues().at(id);
+    const bool has_left = queue.waiting.erase(wait.ticket) > 0;
+    if (has_left && wait.is_listed) --queue.taker_count;
+  }
   for (const QueueId id : wait.queues) {
     // A queue named twice is collected once.
     if (store_.queues().has(id)) store_.queues().collect(id);

@@ -28,6 +28,43 @@ TEST_CASE("ignore: the last watched queue stays") {
   CHECK(fixture.broker.ignore(client, "unknown").value() == 1);
 }
 
+TEST_CASE("watch: who has never asked for a job takes none") {
+  BrokerFixture fixture;
+  const auto takers = [&](const char* queue) {
+    const Queue* found = fixture.broker.view().find_queue(queue);
+    return found == nullptr ? 0 : found->taker_count;
+  };
+  const ClientId client = fixture.client();
+  CHECK(fixture.broker.watch(client, "t").value() == 2);
+  CHECK(takers("default") == 0);
+  CHECK(fixture.broker.reserve(client, {.wait_until = fixture.now}, fixture.now));
+  CHECK(takers("default") == 1);
+  CHECK(takers("t") == 1);
+  CHECK(fixture.broker.watch(client, "more").value() == 3);
+  CHECK(takers("more") == 1);
+  // It counts once, whether it waits or not.
+  CHECK_FALSE(fixture.broker.reserve(client, {}, fixture.now));
+  CHECK(takers("t") == 1);
+  fixture.broker.stop_waiting(client);
+  CHECK(fixture.broker.ignore(client, "default").value() == 2);
+  CHECK(takers("default") == 0);
+  fixture.broker.disconnect(client, fixture.now);
+  CHECK(fixture.broker.view().find_queue("t") == nullptr);
+}
+
+TEST_CASE("fetch: a client takes jobs of the queues that it lists, as long as it waits") {
+  BrokerFixture fixture;
+  CHECK(fixture.broker.use(fixture.client(), "t"));
+  const ClientId client = fixture.client();
+  const ReserveRequest request{.choice = ReserveRequest::Choice::kFirstListed,
+                               .queues = {"u", "t", "u"}};
+  CHECK_FALSE(fixture.broker.reserve(client, request, fixture.now));
+  CHECK(fixture.broker.view().find_queue("t")->taker_count == 1);
+  CHECK(fixture.broker.view().find_queue("u")->taker_count == 1);
+  fixture.broker.stop_waiting(client);
+  CHECK(fixture.broker.view().find_queue("t")->taker_count == 0);
+}
+
 TEST_CASE("watch: as many queues as the limit says, and one more is refused") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();
