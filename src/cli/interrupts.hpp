@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "cli/exit.hpp"
+
 namespace millrace::cli {
 
 /// While it lives, SIGINT and SIGTERM do not end the program: they are waited for.
@@ -14,6 +16,18 @@ class Interrupts {
 
   /// Waits that long at most. True: one of the signals has come.
   [[nodiscard]] bool wait(std::chrono::milliseconds at_most);
+
+  /// Within the life of an `Interrupts`: while this lives, too, a signal that has come or comes
+  /// ends the program at once. For a call that may wait for long, and after which nothing has to be
+  /// put in order. One at a time, in the only thread.
+  class Ending {
+   public:
+    /// `text`: a literal, for stderr.
+    Ending(Exit status, const char* text);
+    ~Ending();
+    Ending(const Ending&) = delete;
+    Ending& operator=(const Ending&) = delete;
+  };
 };
 
 }  // namespace millrace::cli

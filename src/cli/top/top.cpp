@@ -1,6 +1,10 @@
 #include <algorithm>
 #include <chrono>
-#include <optional>
+#include <cstdlib>
+#include <functional>
+#include <future>
+#include <string>
+#include <utility>
 
 #include "cli/interrupts.hpp"
 #include "cli/members.hpp"
@@ -19,6 +23,8 @@ using Key = Screen::Key;
 constexpr std::chrono::milliseconds kTopLook = 1s;
 /// Keys and signals are looked at so often.
 constexpr std::chrono::milliseconds kTopKeyWait = 100ms;
+/// An answer that takes longer is told to be late.
+constexpr std::chrono::milliseconds kTopPatience = 3s;
 constexpr std::size_t kFilterBytesMax = 100;
 constexpr std::ptrdiff_t kPageQueues = 10;
 
@@ -27,44 +33,77 @@ class Top {
   Top(Session& session, Screen& screen) : session_(session), screen_(screen), reader_(session) {}
 
   Exit run() {
-    if (const auto first = look(); !first) return first.error();
-    draw();
+    look();
     std::chrono::milliseconds waited{0};
     while (!is_over_) {
       const Screen::Input input = screen_.read(kTopKeyWait);
       if (interrupts_.wait(0ms)) break;
-      if (input.key == Key::kNone) waited += kTopKeyWait;
-      if (input.key != Key::kNone) take(input);
-      const bool is_time = waited >= kTopLook || wants_look_;
-      if (is_time) {
-        waited = 0ms;
-        wants_look_ = false;
-        // It may come back.
-        (void)look();
+      if (input.key == Key::kNone) {
+        waited += kTopKeyWait;
+        asked_for_ += kTopKeyWait;
       }
-      if (is_time || input.key != Key::kNone) draw();
+      if (input.key != Key::kNone) take(input);
+      const bool has_answer = take_answer();
+      // Later it may come back.
+      if (!has_data_ && failed_ != Exit::kDone) break;
+      if (!is_asking() && wants_turn_) turn_queue();
+      if (!is_asking() && (waited >= kTopLook || wants_look_)) {
+        waited = 0ms;
+        look();
+      }
+      if (has_answer || is_late() || input.key != Key::kNone) draw();
     }
     return failed_;
   }
 
   [[nodiscard]] const std::string& problem() const { return choice_.message; }
 
+  /// The server has not answered yet: another thread waits for it.
+  [[nodiscard]] bool is_asking() const { return answer_.valid(); }
+
  private:
-  Result<Done, Exit> look() {
-    auto data = reader_.read();
-    if (!data) {
-      choice_.message = harmless(data.error().text);
-      failed_ = data.error().exit;
-      return failed_;
+  /// What is to be done with the answer, in the thread of the screen.
+  using Answered = std::function<void()>;
+
+  /// Keys are obeyed while the server is asked: one thing at a time, in a thread of its own.
+  void ask(std::function<Answered()> question) {
+    asked_for_ = 0ms;
+    answer_ = std::async(std::launch::async, std::move(question));
+  }
+
+  /// False: there is none yet.
+  bool take_answer() {
+    if (!is_asking() || answer_.wait_for(0s) != std::future_status::ready) return false;
+    answer_.get()();
+    return true;
+  }
+
+  [[nodiscard]] bool is_late() const { return is_asking() && asked_for_ >= kTopPatience; }
+
+  void look() {
+    wants_look_ = false;
+    ask([this]() -> Answered { return [this, read = reader_.read()] { show(read); }; });
+  }
+
+  void show(const Reply<TopData>& read) {
+    if (!read) {
+      choice_.message = harmless(read.error().text);
+      failed_ = read.error().exit;
+      return;
     }
     if (failed_ != Exit::kDone) choice_.message.clear();
     failed_ = Exit::kDone;
-    data_ = std::move(*data);
-    return Done{};
+    data_ = *read;
+    has_data_ = true;
   }
 
   void draw() {
-    screen_.draw(top_lines(data_, choice_, {.rows = screen_.rows(), .columns = screen_.columns()},
+    TopChoice shown = choice_;
+    if (is_late()) {
+      shown.message = "no answer for " + std::to_string(asked_for_ / 1s) + " s" +
+                      (has_data_ ? ": the figures are old" : "");
+    }
+    screen_.draw(top_lines(data_, shown, {.rows = screen_.rows(), .columns = screen_.columns()},
                            session_.api.shown_url()));
   }
 
@@ -118,6 +157,8 @@ class Top {
 
   /// The one that is marked.
   void turn_queue() {
+    wants_turn_ = is_asking();
+    if (wants_turn_) return;
     const std::vector<std::string> names = shown_queues(data_, choice_);
     if (names.empty()) return;
     const bool is_there = std::ranges::find(names, choice_.queue) != names.end();
@@ -127,21 +168,30 @@ class Top {
     for (const Json& queue : data_.queues) {
       if (text_at(queue, "name") == choice_.queue) is_paused = is_at(queue, "is_paused");
     }
-    const auto turned = session_.api.post(
-        "queues/" + path_part(choice_.queue) + (is_paused ? "/resume" : "/pause"), "{}");
-    choice_.message =
-        turned ? choice_.queue + (is_paused ? " is resumed" : " is paused") : turned.error().text;
-    wants_look_ = true;
+    ask([this, queue = choice_.queue, is_paused]() -> Answered {
+      const auto turned = session_.api.post(
+          "queues/" + path_part(queue) + (is_paused ? "/resume" : "/pause"), "{}");
+      const std::string text =
+          turned ? queue + (is_paused ? " is resumed" : " is paused") : turned.error().text;
+      return [this, text] {
+        choice_.message = harmless(text);
+        wants_look_ = true;
+      };
+    });
   }
 
   Session& session_;
   Screen& screen_;
   TopReader reader_;
   Interrupts interrupts_;
+  std::future<Answered> answer_;            ///< valid while the server is asked
+  std::chrono::milliseconds asked_for_{0};  ///< about: keys take no time
   TopData data_;
   TopChoice choice_;
+  bool has_data_ = false;
   bool is_over_ = false;
   bool wants_look_ = false;
+  bool wants_turn_ = false;    ///< once the server has answered
   Exit failed_ = Exit::kDone;  ///< how the last look failed
 };
 
@@ -156,6 +206,12 @@ Exit show_top(Session& session) {
     Top top(session, **screen);
     exit = top.run();
     if (exit != Exit::kDone) problem = top.problem();
+    if (top.is_asking()) {
+      // Not to wait for the other thread. The terminal is as before, and nothing else is open.
+      screen->reset();
+      if (exit != Exit::kDone) exit = session.fail({.exit = exit, .text = problem});
+      std::_Exit(static_cast<int>(exit));
+    }
   }
   // The screen is as before, so that this stays.
   return exit == Exit::kDone ? exit : session.fail({.exit = exit, .text = problem});

@@ -97,11 +97,7 @@ void add_head(const TopData& data, const TopChoice& choice, const std::string& u
 std::vector<std::string> rows_of(const Table& table, std::size_t columns) {
   std::vector<std::string> rows;
   const std::string text = table.text({.columns = columns});
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = text.find('\n', at);
-    rows.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
+  for (std::string_view rest = text; !rest.empty();) rows.emplace_back(take_line(rest));
   return rows;
 }
 

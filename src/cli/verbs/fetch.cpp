@@ -15,7 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 using client::Beanstalk;
 
-/// Signals are looked at in between.
+/// The time that was waited is counted in these.
 constexpr std::chrono::seconds kOneWait = 1s;
 
 /// Bytes that are no text have a member of another name.
@@ -29,6 +29,13 @@ Json json_of(const Beanstalk::Job& job, const std::string& tube) {
   return json;
 }
 
+/// The server may take long to answer. When a signal ends us meanwhile, it takes back what we hold.
+template <typename Call>
+auto or_end(const Call& call) {
+  const Interrupts::Ending ending(Exit::kInterrupted, "millrace: ended\n");
+  return call();
+}
+
 /// The jobs of one call, on one connection.
 class Fetch {
  public:
@@ -36,15 +43,13 @@ class Fetch {
 
   Exit run() {
     const FetchChoice& wanted = session_.choice.fetch;
-    if (auto watched = client_.watch(queues()); !watched) {
+    if (auto watched = or_end([&] { return client_.watch(queues()); }); !watched) {
       return session_.fail(failure_of(watched.error()));
     }
     std::uint64_t waited_s = 0;
     while (taken_ < wanted.jobs_max) {
-      if (interrupts_.wait(0ms))
-        return session_.fail({.exit = Exit::kInterrupted, .text = "ended"});
       const bool may_wait = waited_s < wanted.wait_s;
-      const auto job = client_.reserve({may_wait ? kOneWait : 0s});
+      const auto job = or_end([&] { return client_.reserve({may_wait ? kOneWait : 0s}); });
       if (!job) return end_with(job.error());
       if (*job) {
         if (const Exit exit = take(**job); exit != Exit::kDone) return exit;
@@ -79,7 +84,7 @@ class Fetch {
 
   /// A job is deleted only when it was written.
   Exit take(const Beanstalk::Job& job) {
-    const auto stats = client_.stats(job.id);
+    const auto stats = or_end([&] { return client_.stats(job.id); });
     if (!stats) return session_.fail(failure_of(stats.error()));
     session_.print(json_of(job, client::parse_stats(*stats)["tube"]));
     if (!session_.console.finish() || session_.console.has_lost_reader()) {
@@ -87,7 +92,7 @@ class Fetch {
     }
     ++taken_;
     if (!session_.choice.fetch.deletes) return Exit::kDone;
-    const auto deleted = client_.remove(job.id);
+    const auto deleted = or_end([&] { return client_.remove(job.id); });
     if (deleted) return Exit::kDone;
     Failure failure = failure_of(deleted.error());
     failure.text =

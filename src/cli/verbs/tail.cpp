@@ -96,7 +96,7 @@ class Tail {
   Exit run() {
     do {
       changes_.clear();
-      if (const auto looked = look(); !looked) return session_.fail(looked.error());
+      if (const auto looked = look_or_end(); !looked) return session_.fail(looked.error());
       if (has_looked_) tell();
       has_looked_ = true;
       if (!session_.console.finish() || session_.console.has_lost_reader()) return Exit::kDone;
@@ -105,6 +105,12 @@ class Tail {
   }
 
  private:
+  /// The server may take long to answer. Nothing was begun that a signal could cut.
+  Reply<Done> look_or_end() {
+    const Interrupts::Ending ending(Exit::kDone, "");
+    return look();
+  }
+
   Reply<Done> look() {
     for (const TailList& list : kTailLists) {
       if (auto looked = look_at(list); !looked) return looked;

@@ -183,8 +183,17 @@ class FetchTest(JobPortTest):
         waiting = self.begin("--wait=1h")
         wait_until(lambda: self.waiting_clients() == 1, "it waits")
         waiting.send_signal(signal.SIGINT)
-        waiting.communicate(timeout=SECONDS_MAX)
-        self.assertEqual(waiting.returncode, 130)
+        _, said = waiting.communicate(timeout=SECONDS_MAX)
+        self.assertEqual((waiting.returncode, said), (130, "millrace: ended\n"))
+
+    def test_ctrl_c_ends_it_while_the_server_does_not_answer(self):
+        server = self.serve()
+        waiting = self.begin("--wait=1h")
+        wait_until(lambda: self.waiting_clients() == 1, "it waits")
+        server.process.send_signal(signal.SIGSTOP)
+        self.addCleanup(server.process.send_signal, signal.SIGCONT)
+        waiting.send_signal(signal.SIGINT)
+        self.assertEqual(waiting.wait(5), 130)
 
     def begin(self, *flags):
         return start_kept(

@@ -5,6 +5,7 @@ import queue
 import signal
 import subprocess
 import threading
+import time
 import unittest
 
 from clients import Beanstalk, Faktory
@@ -92,6 +93,15 @@ class TailTest(CliTest):
         self.end(process)
         while (line := self.lines.get(timeout=SECONDS_MAX)) is not None:
             self.assertNotIn('"other"', line)
+
+    def test_ctrl_c_ends_it_while_the_server_does_not_answer(self):
+        server = self.serve()
+        process = self.begin(server)
+        server.process.send_signal(signal.SIGSTOP)
+        self.addCleanup(server.process.send_signal, signal.SIGCONT)
+        time.sleep(1.5)  # it asks every second
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(5), 0)
 
     def test_a_server_that_ends_ends_it(self):
         server = self.serve()

@@ -3,6 +3,7 @@
 import os
 import shutil
 import shlex
+import signal
 import subprocess
 import unittest
 
@@ -93,6 +94,23 @@ class TopTest(CliTest):
         self.keys("q")
         lines = self.wait_for_text("status 0")
         self.assertFalse(any("many" in line for line in lines))
+
+    def test_keys_are_obeyed_while_the_server_does_not_answer(self):
+        server = self.prepare()
+        self.top()
+        self.wait_for_text("q quit")
+        server.process.send_signal(signal.SIGSTOP)
+        self.addCleanup(server.process.send_signal, signal.SIGCONT)
+        self.wait_for_text(" s: the figures are old")
+        self.keys("/", "m", "Enter")
+        self.wait_for(lambda lines: set(self.queues(lines)) == {"many", "more"})
+        self.wait_for_text(" s: the figures are old")
+        server.process.send_signal(signal.SIGCONT)
+        self.wait_for(lambda lines: not any("figures are old" in line for line in lines))
+        server.process.send_signal(signal.SIGSTOP)
+        self.wait_for_text(" s: the figures are old")
+        self.keys("q")
+        self.wait_for_text("status 0")
 
     def test_keys_sort_filter_and_pause(self):
         self.prepare()
