@@ -52,6 +52,7 @@ Problem NewSegments::differs(const std::string& path) const {
 
 Outcome<Done> NewSegments::begin() {
   is_first_ = true;
+  taken_bytes_ = 0;
   return Done{};
 }
 
@@ -59,7 +60,11 @@ Outcome<Done> NewSegments::put(const journal::BackupPart& part) {
   const Outcome<bool> wanted = is_new(part);
   if (!wanted) return wanted.error();
   is_first_ = false;
-  return *wanted ? take(part) : Outcome<Done>(Done{});
+  if (!*wanted) return Done{};
+  Outcome<Done> taken = take(part);
+  taken_bytes_ += part.bytes;
+  progress_.show(taken_bytes_);
+  return taken;
 }
 
 Outcome<bool> NewSegments::is_new(const journal::BackupPart& part) const {
@@ -117,11 +122,16 @@ Outcome<Done> NewFiles::take(const journal::BackupPart& part) {
 
 Outcome<std::vector<ReadFile>> NewFiles::read() const {
   std::vector<ReadFile> files;
+  std::uint64_t all = 0;
+  for (const journal::BackupPart& part : taken_) all += part.bytes;
+  ProgressLine progress("compared", all, ProgressLine::Unit::kBytes);
+  std::uint64_t done = 0;
   for (const journal::BackupPart& part : taken_) {
     const Lsn first = part.header.first;
     auto file = read_file(directory_ + "/" + journal::segment_name(first), first, part.bytes);
     if (!file) return file.error();
     files.push_back(std::move(*file));
+    progress.show(done += part.bytes);
   }
   return files;
 }

@@ -7,6 +7,7 @@
 #include "journal/file/backup.hpp"
 #include "server/backup/manifest.hpp"
 #include "server/backup/tar.hpp"
+#include "server/tools/progress_line.hpp"
 
 namespace millrace::server {
 
@@ -45,6 +46,8 @@ class NewSegments : public journal::BackupTarget {
   const BackupManifest* since_;
   std::string name_;
   bool is_first_ = true;
+  ProgressLine progress_{"copied", 0, ProgressLine::Unit::kBytes};
+  std::uint64_t taken_bytes_ = 0;
 };
 
 /// Puts them into a directory. Each file gets its name when it is whole.

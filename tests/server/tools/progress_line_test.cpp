@@ -13,4 +13,13 @@ TEST_CASE("progress line: how far, and how long at this pace") {
   CHECK(progress_text("imported", 12'345, 0, 1s) == "imported 12,345 jobs");
 }
 
+TEST_CASE("progress line: bytes are shown as MiB, and never more than all") {
+  using namespace std::chrono_literals;
+  constexpr auto kBytes = ProgressLine::Unit::kBytes;
+  CHECK(progress_text("copied", 300'000'000, 0, 1s, kBytes) == "copied 286 MiB");
+  CHECK(progress_text("read", 1u << 30, 1ull << 32, 10s, kBytes) ==
+        "read 1,024 of 4,096 MiB, 25 %, about 30 s left");
+  CHECK(progress_text("read", 3u << 20, 2u << 20, 1s, kBytes) == "read 2 of 2 MiB, 100 %");
+}
+
 }  // namespace millrace::server
