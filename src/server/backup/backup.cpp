@@ -11,6 +11,7 @@
 #include "faktory/json/timestamp.hpp"
 #include "journal/file/backup.hpp"
 #include "server/backup/backup_directory.hpp"
+#include "server/backup/backup_files.hpp"
 #include "server/backup/manifest.hpp"
 #include "server/backup/new_segments.hpp"
 #include "server/process/clock.hpp"
@@ -78,6 +79,10 @@ Outcome<std::optional<BackupManifest>> read_since(const std::string& since) {
   const bool is_directory = std::filesystem::is_directory(status);
   auto manifest = read_manifest(is_directory ? since + "/" + kManifestName : since);
   if (!manifest) return manifest.error();
+  if (is_directory) {
+    const std::vector<std::string> wrong = look_at_files(since, *manifest);
+    if (!wrong.empty()) return Problem{"--since: " + wrong.front()};
+  }
   return std::optional(std::move(*manifest));
 }
 

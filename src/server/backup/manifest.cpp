@@ -100,12 +100,19 @@ std::vector<BackupRun> runs_of(const BackupManifest& manifest) {
 }
 
 std::string tell_times(const BackupManifest& manifest) {
-  std::string text;
-  for (const BackupRun& run : runs_of(manifest)) {
-    if (!text.empty()) text += ", and ";
-    text += "from " + faktory::format_time(manifest.points[run.first].told) + " to " +
-            faktory::format_time(manifest.points[run.last].at);
+  constexpr std::size_t kRunsTold = 3;
+  const auto tell = [&](const BackupRun& first, const BackupRun& last) {
+    return "from " + faktory::format_time(manifest.points[first.first].told) + " to " +
+           faktory::format_time(manifest.points[last.last].at);
+  };
+  const std::vector<BackupRun> runs = runs_of(manifest);
+  if (runs.size() > kRunsTold) {
+    return tell(runs.front(), runs.back()) + ", except in " + std::to_string(runs.size() - 1) +
+           " gaps, of which the last ends at " +
+           faktory::format_time(manifest.points[runs.back().first].told);
   }
+  std::string text;
+  for (const BackupRun& run : runs) text += (text.empty() ? "" : ", and ") + tell(run, run);
   return text;
 }
 

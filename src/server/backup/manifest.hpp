@@ -61,7 +61,8 @@ struct BackupRun {
 /// Oldest first. There is one more for each time that compaction was faster than the backups.
 [[nodiscard]] std::vector<BackupRun> runs_of(const BackupManifest& manifest);
 
-/// The times that can be restored, for a person: `from A to B`, and more where runs are more.
+/// The times that can be restored, for a person: `from A to B`, and more where runs are more. Of
+/// many it tells how many gaps there are between them.
 [[nodiscard]] std::string tell_times(const BackupManifest& manifest);
 
 [[nodiscard]] std::string encode(const BackupManifest& manifest);

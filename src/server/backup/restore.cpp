@@ -14,6 +14,7 @@
 #include "server/backup/new_segments.hpp"
 #include "server/backup/segment_batches.hpp"
 #include "server/backup/sources.hpp"
+#include "server/tools/progress_line.hpp"
 
 namespace millrace::server {
 namespace {
@@ -149,6 +150,26 @@ Outcome<Lsn> find_stop(const BackupSources& sources, Lsn begin, Lsn end, Time un
   return stop;
 }
 
+Problem refuse_time(const BackupSources& sources, Time until) {
+  const BackupManifest& manifest = sources.manifest();
+  const std::string refused =
+      sources.name() + " cannot be restored until " + faktory::format_time(until) + ": ";
+  const BackupRun* before = nullptr;
+  const std::vector<BackupRun> runs = runs_of(manifest);
+  for (const BackupRun& run : runs) {
+    const Time begin = manifest.points[run.first].told;
+    if (before != nullptr && until < begin) {
+      return Problem{refused +
+                     "compaction was faster than the backups then; the nearest times are " +
+                     faktory::format_time(manifest.points[before->last].at) + " and " +
+                     faktory::format_time(begin)};
+    }
+    if (until < begin) break;
+    before = &run;
+  }
+  return Problem{refused + "any time " + tell_times(manifest) + " is possible"};
+}
+
 Outcome<Cut> find_cut(const BackupSources& sources, std::optional<Time> until) {
   const BackupManifest& manifest = sources.manifest();
   const auto& points = manifest.points;
@@ -163,14 +184,14 @@ Outcome<Cut> find_cut(const BackupSources& sources, std::optional<Time> until) {
     if (!stop) return stop.error();
     return Cut{.begin = points[base].begin, .end = *stop};
   }
-  return Problem{sources.name() + " cannot be restored until " + faktory::format_time(*until) +
-                 ": any time " + tell_times(manifest) + " is possible"};
+  return refuse_time(sources, *until);
 }
 
 /// The server goes on with the last segment, so that is never shared with the backup.
 Outcome<Done> place_files(const BackupSources& sources, const Cut& cut, const std::string& to) {
   journal::PosixFileSystem files;
   journal::LogExtent extent{.oldest = cut.begin, .newest = cut.begin, .end = cut.end};
+  ProgressLine progress("restored", cut.end - cut.begin, ProgressLine::Unit::kBytes);
   for (const BackupFile& file : sources.manifest().files) {
     if (file.first < cut.begin || file.first >= cut.end) continue;
     const auto path = sources.find(file);
@@ -183,6 +204,7 @@ Outcome<Done> place_files(const BackupSources& sources, const Cut& cut, const st
     const auto placed = journal::place(files, part, to + "/" + journal::segment_name(file.first));
     if (!placed) return placed;
     extent.newest = file.first;
+    progress.show(file.end() - cut.begin);
   }
   const Outcome<Done> written = journal::write_extent(files, to, extent);
   return written ? files.sync_directory(to) : written;

@@ -161,6 +161,46 @@ TEST_CASE("backup: only what is new can be in a directory of its own, and needs 
   CHECK(check_journal(next)->damage);
 }
 
+TEST_CASE("backup: one of which a file is missing is nothing to begin at") {
+  Backed backed;
+  backed.log.put(300);
+  REQUIRE(backed.grow());
+  const std::vector<std::string> paths = segments(backed.copy);
+  REQUIRE(paths.size() > 2);
+  const auto refusal = [&] {
+    const auto made = back_up_journal(
+        {.directory = backed.data, .to = backed.scratch.path("next"), .since = backed.copy});
+    return made ? "" : made.error().text;
+  };
+  const std::uint64_t bytes = backed.manifest().files[1].bytes;
+  std::filesystem::resize_file(paths[1], bytes - 1);
+  CHECK(refusal() == "--since: " + paths[1] + " is shorter than the manifest says");
+  std::filesystem::remove(paths[1]);
+  CHECK(refusal() == "--since: " + paths[1] + " is missing");
+  CHECK_FALSE(std::filesystem::exists(backed.scratch.path("next")));
+}
+
+TEST_CASE("backup: check compares it with its manifest") {
+  Backed backed;
+  backed.log.put(300);
+  REQUIRE(backed.grow());
+  const std::vector<std::string> paths = segments(backed.copy);
+  const auto whole = check_journal(backed.copy);
+  CHECK(has(whole, "files that match the manifest: " + std::to_string(paths.size())));
+  CHECK_FALSE(whole->damage);
+  // Of the last file a server would take each of these for a torn tail.
+  const auto size = std::filesystem::file_size(paths.back());
+  flip_byte(paths.back(), static_cast<std::streamoff>(backed.manifest().files.back().bytes) - 9);
+  CHECK(check_journal(backed.copy)->damage ==
+        paths.back() + " does not match its checksum in the manifest");
+  std::filesystem::resize_file(paths.back(), backed.manifest().files.back().bytes - 100);
+  CHECK(check_journal(backed.copy)->damage == paths.back() + " is shorter than the manifest says");
+  std::filesystem::resize_file(paths.back(), size);
+  flip_byte(backed.copy + "/manifest", 30);
+  CHECK(check_journal(backed.copy)->damage ==
+        backed.copy + "/manifest does not match its own checksum: it is not whole, or was changed");
+}
+
 TEST_CASE("backup: a journal that does not go on where the backup ends is refused") {
   Backed backed;
   backed.log.put(20);
@@ -197,7 +237,10 @@ TEST_CASE("backup: where compaction was faster, all is copied, and the gap is to
   CHECK(grown->text.find("warning: compaction has removed segments") != std::string::npos);
   CHECK(runs_of(backed.manifest()).size() == 2);
   CHECK(has(backed.restore(before, "old"), mail_ready(100)));
-  CHECK_FALSE(backed.restore(backed.log.now - 1s, "between"));
+  const auto between = backed.restore(backed.log.now - 1s, "between");
+  REQUIRE_FALSE(between);
+  CHECK(between.error().text.find("compaction was faster than the backups then; the nearest times "
+                                  "are ") != std::string::npos);
   CHECK(backed.restore(backed.log.now));
 }
 

@@ -75,6 +75,17 @@ TEST_CASE("manifest: the times of each run are told") {
         "1970-01-01T00:00:30Z");
 }
 
+TEST_CASE("manifest: of many gaps their number is told, and the end of the last one") {
+  BackupManifest manifest = example_manifest();
+  for (Lsn i = 1; i <= 1000; ++i) {
+    const Time at{30s + std::chrono::seconds(i)};
+    manifest.points.push_back({.at = at, .told = at, .begin = i * 1000, .end = i * 1000 + 100});
+  }
+  CHECK(tell_times(manifest) ==
+        "from 1970-01-01T00:00:09Z to 1970-01-01T00:17:10Z, except in 1001 gaps, of which the "
+        "last ends at 1970-01-01T00:17:10Z");
+}
+
 TEST_CASE("manifest: what only earlier times need is forgotten") {
   const auto pruned = [](Duration before) {
     BackupManifest manifest = example_manifest();
