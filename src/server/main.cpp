@@ -54,18 +54,18 @@ int status_of(std::string_view program, const millrace::server::Ended& ended) {
   return fail(program, "another server leads the log", kExitFailed);
 }
 
-/// Text for stdout. A reader that has gone is no fault.
-int print(std::string_view text) {
+/// Text for stdout, which is called `name` in a problem. A reader that has gone is no fault.
+int print(std::string_view text, const char* name = "the output") {
   std::signal(SIGPIPE, SIG_IGN);
   millrace::cli::Console console(false);
   console.print(text);
   if (console.finish()) return 0;
-  return fail(kMillrace, "the output could not be written", kExitFailed);
+  return fail(kMillrace, std::string(name) + " could not be written", kExitFailed);
 }
 
 int print_report(const Outcome<millrace::server::JournalReport>& report) {
   if (!report) return fail(kMillrace, report.error().text, kExitFailed);
-  const int printed = print(report->text);
+  const int printed = print(report->text, "it is done, but the report of it");
   return report->damage ? fail(kMillrace, *report->damage, kExitDamaged) : printed;
 }
 

@@ -94,10 +94,10 @@ Outcome<Done> Binlog::read_file(journal::FileSystem& files, bool is_newest) {
   const std::string& path = files_.back();
   const auto bytes = read_whole_file(files, path);
   if (!bytes) return bytes.error();
-  if (bytes->empty()) {
-    // A crash may have come before the first byte of a new file.
+  if (bytes->find_first_not_of('\0') == bytes->npos) {
+    // A crash may have come before the first byte of a new file, or of what belongs into it.
     auto& told = is_newest && files_.size() > 1 ? torn_ : damages_;
-    told.push_back(path + " is empty");
+    told.push_back(path + (bytes->empty() ? " is empty" : " has nothing but zeros"));
     return Done{};
   }
   auto reader = BinlogReader::open(*bytes);

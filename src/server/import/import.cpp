@@ -1,5 +1,6 @@
 #include "server/import/import.hpp"
 
+#include "server/backup/backup_directory.hpp"
 #include "server/backup/restore.hpp"
 #include "server/import/drain/import_running.hpp"
 #include "server/import/faktory/import_faktory.hpp"
@@ -34,6 +35,10 @@ Outcome<Done> check_import(const ImportChoice& choice) {
 Outcome<JournalReport> import_jobs(const ImportChoice& choice) {
   // An import itself may be gone on with.
   if (auto ended = refuse_unfinished_restore(choice.into); !ended) return ended.error();
+  for (const std::string& source : {choice.beanstalkd, choice.faktory}) {
+    const bool is_inside = !source.empty() && lies_in(choice.into, source);
+    if (is_inside) return Problem{choice.into + " is inside " + source + ": name a new directory"};
+  }
   if (!choice.from.empty()) return import_running(choice);
   return choice.faktory.empty() ? import_binlog(choice) : import_faktory(choice);
 }

@@ -1,46 +1,18 @@
 #include "server/import/import_table.hpp"
 
-#include <algorithm>
-#include <array>
-#include <vector>
-
-#include "base/text.hpp"
+#include "cli/show/table.hpp"
+#include "cli/show/width.hpp"
 #include "http/kit/text.hpp"
 
 namespace millrace::server {
 namespace {
 
 /// Longer names are cut.
-constexpr std::size_t kShownQueueBytes = 60;
+constexpr std::size_t kShownQueueColumns = 60;
 
-using ImportLine = std::array<std::string, 5>;
-
-/// Names may come from a damaged file.
+/// Names may come from a damaged file. They often differ at their ends only.
 std::string shown_name(std::string_view queue) {
-  std::string name = one_line(queue, kShownQueueBytes);
-  std::replace_if(
-      name.begin(), name.end(), [](unsigned char c) { return c < ' ' || c > '~'; }, '?');
-  return name;
-}
-
-/// Names to the left, numbers to the right, reasons as they are.
-std::string aligned(const std::vector<ImportLine>& lines) {
-  std::array<std::size_t, 5> widths{};
-  for (const ImportLine& line : lines) {
-    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
-  }
-  std::string text;
-  for (const ImportLine& line : lines) {
-    std::string row;
-    for (std::size_t i = 0; i < line.size(); ++i) {
-      const std::string blanks(widths[i] - line[i].size(), ' ');
-      const bool is_number = i == 2 || i == 3;
-      row += (i > 0 ? "  " : "") + (is_number ? blanks + line[i] : line[i] + blanks);
-    }
-    row.erase(row.find_last_not_of(' ') + 1);
-    text += row + "\n";
-  }
-  return text;
+  return cli::cut_middle_to_width(cli::harmless(queue), kShownQueueColumns);
 }
 
 }  // namespace
@@ -87,17 +59,25 @@ std::optional<std::string> ImportTable::damage() const {
 }
 
 std::string ImportTable::text() const {
-  std::vector<ImportLine> lines = {{words_.queue, "state", "found", words_.taken, words_.refused}};
+  constexpr auto kRight = cli::Table::Side::kRight;
+  cli::Table table(
+      {{words_.queue}, {"state"}, {"found", kRight}, {words_.taken, kRight}, {words_.refused}});
   for (const auto& [queue, states] : rows_) {
     for (const auto& [state, row] : states) {
-      lines.push_back({shown_name(queue), state, http::grouped(row.found()),
-                       http::grouped(row.taken), row.why()});
+      table.add({{shown_name(queue)},
+                 {state},
+                 {http::grouped(row.found())},
+                 {http::grouped(row.taken)},
+                 {row.why()}});
     }
   }
   const Sums all = sums();
-  lines.push_back({"all", "", http::grouped(all.taken + all.refused), http::grouped(all.taken),
-                   all.refused == 0 ? "" : http::grouped(all.refused)});
-  return aligned(lines);
+  table.add({{"all"},
+             {""},
+             {http::grouped(all.taken + all.refused)},
+             {http::grouped(all.taken)},
+             {all.refused == 0 ? "" : http::grouped(all.refused)}});
+  return table.text({});
 }
 
 std::string ids_text(JobId shift) {

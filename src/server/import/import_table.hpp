@@ -24,9 +24,10 @@ class ImportTable {
 
   /// The job was taken.
   void add_taken(std::string_view queue, std::string_view state) { row(queue, state).taken += 1; }
-  /// The job was not, for this reason.
-  void add_refused(std::string_view queue, std::string_view state, std::string_view reason) {
-    ++row(queue, state).refused[std::string(reason)];
+  /// So many jobs were not, for this reason.
+  void add_refused(std::string_view queue, std::string_view state, std::string_view reason,
+                   std::uint64_t count = 1) {
+    row(queue, state).refused[std::string(reason)] += count;
   }
 
   /// A damage for the report, when some jobs were not taken.

@@ -112,6 +112,7 @@ class FromBeanstalkdTest(RunningImportTest):
         done = self.run_import(address)
         self.assertEqual(done.returncode, 4, done.stdout)
         self.assertRegex(done.stderr, "workers hold 1 job of beanstalk://.*, which stay there")
+        self.assertRegex(done.stdout, r"(?m)^default +reserved +1 +0 +1 held by a worker$")
         client.command(f"release {held} 0 0")
         self.imported(address, "--merge")
         new = self.data_client()

@@ -150,6 +150,14 @@ TEST_CASE("import: only the newest file can be torn by its end") {
   CHECK(tells(problem_of(import_binlog(test.choice())), "binlog.1, offset 4: "));
   test.scratch.write("old/binlog.1", "");
   CHECK(tells(problem_of(import_binlog(test.choice())), "binlog.1 is empty"));
+  test.scratch.write("old/binlog.1", std::string(4096, '\0'));
+  CHECK(tells(problem_of(import_binlog(test.choice())), "binlog.1 has nothing but zeros"));
+  test.write(1, binlog_record({.id = 1, .tube = "t"}));
+  test.scratch.write("old/binlog.2", std::string(4096, '\0'));
+  const auto report = import_binlog(test.choice());
+  REQUIRE(report);
+  CHECK_FALSE(report->damage);
+  CHECK(tells(report->text, "binlog.2 has nothing but zeros"));
 }
 
 TEST_CASE("import: a directory that is missing or has no binlog is refused, and none is made") {
@@ -158,6 +166,15 @@ TEST_CASE("import: a directory that is missing or has no binlog is refused, and 
   std::filesystem::remove(test.scratch.path("old"));
   CHECK(tells(problem_of(import_binlog(test.choice())), "No such file"));
   CHECK_FALSE(std::filesystem::exists(test.scratch.path("new")));
+}
+
+TEST_CASE("import: nothing is written into the directory of the binlog") {
+  const Directories test;
+  test.write(1, "");
+  ImportChoice choice = test.choice();
+  choice.into = choice.beanstalkd + "/new";
+  CHECK(tells(problem_of(import_jobs(choice)), "/old/new is inside "));
+  CHECK_FALSE(std::filesystem::exists(choice.into));
 }
 
 TEST_CASE("import: the directory of the binlog is no target") {

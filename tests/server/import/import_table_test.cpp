@@ -19,7 +19,14 @@ TEST_CASE("import table: a row for each queue and state, with the reasons, and t
 TEST_CASE("import table: a name cannot make a line of its own") {
   ImportTable table({.queue = "tube"});
   table.add_taken("a\nb\x1b", "ready");
-  CHECK(table.text().find("a b?") != std::string::npos);
+  CHECK(table.text().find("a\\nb\\x1b") != std::string::npos);
+}
+
+TEST_CASE("import table: long names that differ at their ends stay apart") {
+  ImportTable table({.queue = "tube"});
+  for (const char* end : {"one", "two"}) table.add_taken(std::string(190, 'x') + end, "ready");
+  CHECK(table.text().find("xone") != std::string::npos);
+  CHECK(table.text().find("xtwo") != std::string::npos);
 }
 
 }  // namespace millrace::server

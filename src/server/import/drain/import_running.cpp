@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/number.hpp"
+#include "base/text.hpp"
 #include "beanstalk/argument.hpp"
 #include "client/beanstalk.hpp"
 #include "http/kit/text.hpp"
@@ -81,10 +82,8 @@ class Drain {
     peer_.send("list-tubes");
     const auto list = peer_.read_text();
     if (!list) return list.error();
-    std::string_view rest = *list;
-    while (!rest.empty()) {
-      std::string_view line = rest.substr(0, rest.find('\n'));
-      rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    for (std::string_view rest = *list; !rest.empty();) {
+      std::string_view line = take_line(rest);
       if (!line.starts_with("- ")) continue;
       line.remove_prefix(2);
       if (line.starts_with('"') && line.size() > 2) line = line.substr(1, line.size() - 2);
@@ -121,6 +120,19 @@ class Drain {
           std::pair{"peek-buried", State::kBuried}}) {
       if (auto drained = drain_peeked(command, state); !drained) return drained;
     }
+    return note_held();
+  }
+
+  /// Jobs that workers hold stay there.
+  Outcome<Done> note_held() {
+    peer_.send("stats-tube " + tube_);
+    const auto text = peer_.read_text();
+    if (!text) return text.error();
+    const auto stats = client::parse_stats(*text);
+    const auto held = stats.find("current-jobs-reserved");
+    const std::uint64_t count =
+        held == stats.end() ? 0 : parse_number<std::uint64_t>(held->second).value_or(0);
+    if (count > 0) table_.add_refused(tube_, "reserved", "held by a worker", count);
     return Done{};
   }
 
