@@ -11,16 +11,19 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <utility>
 
 #include "base/text.hpp"
+#include "cli/show/times.hpp"
 #include "http/kit/text.hpp"
 #include "journal/file/file_system.hpp"
 #include "journal/file/log_format.hpp"
 #include "journal/file/log_names.hpp"
 #include "journal/posix/descriptor.hpp"
+#include "server/backup/manifest.hpp"
 #include "server/doctor/directory_user.hpp"
 #include "server/export/export_mark.hpp"
 #include "server/foreign_jobs.hpp"
@@ -40,7 +43,8 @@ constexpr std::uint64_t kRoomMinBytes = std::uint64_t{1} << 30;
 constexpr std::uint64_t kRoomMinPercent = 10;
 constexpr auto kMemoryFileSystem = 0x01021994;  // TMPFS_MAGIC
 
-std::string gigabytes(std::uint64_t bytes) {
+std::string size_text(std::uint64_t bytes) {
+  if (bytes < std::uint64_t{1} << 30) return std::to_string(bytes >> 20) + " MiB";
   const std::uint64_t tenths = bytes / (std::uint64_t{1} << 30) * 10 +
                                bytes % (std::uint64_t{1} << 30) * 10 / (std::uint64_t{1} << 30);
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " GiB";
@@ -57,7 +61,7 @@ Finding look_at_room(const std::string& directory) {
   if (statvfs(directory.c_str(), &facts) != 0 || facts.f_blocks == 0) return finding;
   const std::uint64_t free_bytes = std::uint64_t{facts.f_bavail} * facts.f_frsize;
   const std::uint64_t percent = std::uint64_t{facts.f_bavail} * 100 / facts.f_blocks;
-  finding.seen = gigabytes(free_bytes) + " free, " + std::to_string(percent) + " % of the disk";
+  finding.seen = size_text(free_bytes) + " free, " + std::to_string(percent) + " % of the disk";
   if (free_bytes >= kRoomMinBytes && percent >= kRoomMinPercent) return finding;
   finding.means = "when the disk is full, new jobs are refused";
   finding.to_do = "free space, or give the directory a larger disk";
@@ -151,13 +155,22 @@ Finding look_at_journal(const std::string& directory) {
     finding.command = foreign->command;
     return finding;
   }
-  const std::array refusals = {std::pair{refuse_unfinished(directory), "run it again"},
-                               std::pair{refuse_exported(directory),
-                                         "see The way back in docs/migrating-from-beanstalkd.md"}};
+  std::error_code error;
+  if (std::filesystem::exists(directory + "/" + kManifestName, error)) {
+    finding.seen = directory + " is a backup";
+    finding.means = "no server starts on it";
+    finding.to_do = "make a data directory of it";
+    finding.command = "millrace restore " + shell_word(directory) + " --to " +
+                      shell_word(directory + "-restored");
+    return finding;
+  }
+  const std::array refusals = {
+      std::pair{refuse_unfinished(directory), "the same command goes on with it"},
+      std::pair{refuse_exported(directory), "leave them there, unless the other server is gone"}};
   for (const auto& [fit, to_do] : refusals) {
     if (fit) continue;
     finding.seen = fit.error().text;
-    finding.means = "the server does not start";
+    finding.means = "no server starts here";
     finding.to_do = to_do;
     return finding;
   }
@@ -198,9 +211,8 @@ std::optional<Finding> look_at_times(const std::string& directory) {
   if (ahead < kAhead) return std::nullopt;
   return Finding{
       .check = "clock",
-      .seen = name + " was written " +
-              std::to_string(std::chrono::duration_cast<std::chrono::minutes>(ahead).count()) +
-              " minutes from now",
+      .seen = name + " is of a time that comes in " +
+              cli::show_age(std::chrono::duration_cast<std::chrono::milliseconds>(ahead).count()),
       .means = "the clock is wrong, or was: jobs with a time run early or late",
       .to_do = "set the clock"};
 }
