@@ -115,8 +115,8 @@ Table finished_table(const Rows& rows) {
                {"type"},
                {"outcome"},
                {"ended", Side::kRight},
-               {"runs", Side::kRight},
-               {"holder"}});
+               {.title = "runs", .side = Side::kRight, .rank = 1},
+               {.title = "holder", .rank = 2}});
   for (const Json& job : member(rows.document, "jobs")) {
     const bool is_done = text_at(job, "outcome") == "done";
     table.add({{text_at(job, "id")},

@@ -34,7 +34,8 @@ Exit show_stats(Session& session) {
   console.print_member("server", "Millrace " + text_at(all, "version") + " at " +
                                      session.api.shown_url() +
                                      (is_at(all, "is_read_only") ? ", read-only" : ""));
-  console.print_member("health", text_at(member(all, "health"), "text"));
+  const std::string health = text_at(member(all, "health"), "text");
+  console.print_member("health", health);
   console.print_member("jobs", job_counts(member(all, "jobs")));
   console.print_member("per second", rate_at(rates, "enqueued") + " enqueued, " +
                                          rate_at(rates, "processed") + " processed, " +
@@ -52,8 +53,8 @@ Exit show_stats(Session& session) {
   }
   for (const Json& each : member(all, "attention")) {
     const std::string queue = text_at(each, "queue");
-    console.print_member(text_at(each, "level"),
-                         (queue.empty() ? "" : queue + " ") + text_at(each, "text"));
+    const std::string text = (queue.empty() ? "" : queue + " ") + text_at(each, "text");
+    if (text != health) console.print_member(text_at(each, "level"), text);
   }
   const std::uint64_t left_out = count_at(all, "attention_left_out");
   if (left_out > 0) console.print_member("", http::grouped(left_out) + " more of these");
