@@ -20,16 +20,22 @@ class UnusableTest(ServerTest):
 
     def test_a_stdout_that_takes_nothing(self):
         os.mkdir(self.path("binlog"))
+        with open(self.path("binlog/binlog.1"), "wb") as file:
+            file.write((7).to_bytes(4, "little"))  # its version, and no job
         server = self.server().start()
         server.terminate()
-        for arguments in (["--help"], ["man"], ["completion", "bash"],
-                          ["check", self.path("data")],
-                          ["backup", self.path("data"), self.path("backup")]):
+        report = "it is done, but the report of it"
+        binlog = ["--beanstalkd", self.path("binlog"), "--into", self.path("imported")]
+        for arguments, name in ((["--help"], "the output"), (["man"], "the output"),
+                                (["completion", "bash"], "the output"),
+                                (["check", self.path("data")], report),
+                                (["backup", self.path("data"), self.path("backup")], report),
+                                (["import", *binlog], report)):
             with self.subTest(arguments[0]), open("/dev/full", "wb") as full:
                 done = subprocess.run([PROGRAM, *arguments], stdout=full, stderr=subprocess.PIPE,
                                       env=environment(), text=True, timeout=60)
                 self.assertEqual((done.returncode, done.stderr),
-                                 (1, "millrace: the output could not be written\n"))
+                                 (1, f"millrace: {name} could not be written\n"))
 
     def test_a_reader_that_has_gone_is_no_fault(self):
         done = subprocess.run(f"{PROGRAM} man | head -n 1", shell=True, capture_output=True,
