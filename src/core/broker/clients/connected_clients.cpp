@@ -46,7 +46,10 @@ void ConnectedClients::leave_watched(const Client& client, QueueId id) {
   Queue& queue = store_.queues().at(id);
   CHECK(queue.watcher_count > 0);
   --queue.watcher_count;
-  if (client.has_fetched) --queue.taker_count;
+  if (client.has_fetched) {
+    CHECK(queue.taker_count > 0);
+    --queue.taker_count;
+  }
   store_.queues().collect(id);
 }
 

@@ -51,7 +51,9 @@ void Waits::end(Client& client) {
   for (const QueueId id : wait.queues) {
     Queue& queue = store_.queues().at(id);
     const bool has_left = queue.waiting.erase(wait.ticket) > 0;
-    if (has_left && wait.is_listed) --queue.taker_count;
+    if (!has_left || !wait.is_listed) continue;
+    CHECK(queue.taker_count > 0);
+    --queue.taker_count;
   }
   for (const QueueId id : wait.queues) {
     // A queue named twice is collected once.
