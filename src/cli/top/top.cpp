@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <deque>
 #include <functional>
 #include <future>
 #include <string>
@@ -27,6 +28,8 @@ constexpr std::chrono::milliseconds kTopKeyWait = 100ms;
 constexpr std::chrono::milliseconds kTopPatience = 3s;
 constexpr std::size_t kFilterBytesMax = 100;
 constexpr std::ptrdiff_t kPageQueues = 10;
+/// More presses of `p` are not remembered while the server does not answer.
+constexpr std::size_t kTurnsMax = 20;
 
 class Top {
  public:
@@ -34,6 +37,7 @@ class Top {
 
   Exit run() {
     look();
+    draw();
     std::chrono::milliseconds waited{0};
     while (!is_over_) {
       const Screen::Input input = screen_.read(kTopKeyWait);
@@ -46,7 +50,7 @@ class Top {
       const bool has_answer = take_answer();
       // Later it may come back.
       if (!has_data_ && failed_ != Exit::kDone) break;
-      if (!is_asking() && wants_turn_) turn_queue();
+      if (!is_asking() && !turns_.empty()) turn_queue();
       if (!is_asking() && (waited >= kTopLook || wants_look_)) {
         waited = 0ms;
         look();
@@ -99,9 +103,11 @@ class Top {
 
   void draw() {
     TopChoice shown = choice_;
-    if (is_late()) {
-      shown.message = "no answer for " + std::to_string(asked_for_ / 1s) + " s" +
-                      (has_data_ ? ": the figures are old" : "");
+    const std::string late = "no answer for " + std::to_string(asked_for_ / 1s) + " s";
+    if (is_late()) shown.message = late + ": the figures are old";
+    if (!has_data_) {
+      const std::string& url = session_.api.shown_url();
+      return screen_.draw({{"Millrace at " + url + " is asked"}, {is_late() ? late : ""}});
     }
     screen_.draw(top_lines(data_, shown, {.rows = screen_.rows(), .columns = screen_.columns()},
                            session_.api.shown_url()));
@@ -136,7 +142,7 @@ class Top {
     if (key == "q") is_over_ = true;
     if (key == "s") choice_.order = (choice_.order + 1) % std::size(kTopOrders);
     if (key == "/") choice_.is_typing = true;
-    if (key == "p") turn_queue();
+    if (key == "p") mark_turn();
     if (key == "j") move(Key::kDown);
     if (key == "k") move(Key::kUp);
   }
@@ -155,29 +161,42 @@ class Top {
     choice_.queue = names[static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(at, 0, size - 1))];
   }
 
-  /// The one that is marked.
-  void turn_queue() {
-    wants_turn_ = is_asking();
-    if (wants_turn_) return;
+  /// The queue that is marked now is to be paused or resumed, when the server can be asked.
+  void mark_turn() {
     const std::vector<std::string> names = shown_queues(data_, choice_);
-    if (names.empty()) return;
+    if (names.empty() || turns_.size() == kTurnsMax) return;
     const bool is_there = std::ranges::find(names, choice_.queue) != names.end();
     // From now on it stays marked, wherever the order puts it.
     if (!is_there) choice_.queue = names.front();
-    bool is_paused = false;
-    for (const Json& queue : data_.queues) {
-      if (text_at(queue, "name") == choice_.queue) is_paused = is_at(queue, "is_paused");
-    }
-    ask([this, queue = choice_.queue, is_paused]() -> Answered {
-      const auto turned = session_.api.post(
-          "queues/" + path_part(queue) + (is_paused ? "/resume" : "/pause"), "{}");
+    turns_.push_back(choice_.queue);
+  }
+
+  void turn_queue() {
+    const std::string name = turns_.front();
+    turns_.pop_front();
+    Json* const queue = find_queue(name);
+    if (queue == nullptr) return;
+    const bool is_paused = is_at(*queue, "is_paused");
+    ask([this, name, is_paused]() -> Answered {
+      const auto turned =
+          session_.api.post("queues/" + path_part(name) + (is_paused ? "/resume" : "/pause"), "{}");
       const std::string text =
-          turned ? queue + (is_paused ? " is resumed" : " is paused") : turned.error().text;
-      return [this, text] {
+          turned ? name + (is_paused ? " is resumed" : " is paused") : turned.error().text;
+      return [this, name, text, is_paused = turned ? !is_paused : is_paused] {
         choice_.message = harmless(text);
+        // The next press may come before the next look.
+        if (Json* const now = find_queue(name)) (*now)["is_paused"] = is_paused;
         wants_look_ = true;
       };
     });
+  }
+
+  /// Null: it is gone.
+  Json* find_queue(const std::string& name) {
+    for (Json& queue : data_.queues) {
+      if (text_at(queue, "name") == name) return &queue;
+    }
+    return nullptr;
   }
 
   Session& session_;
@@ -191,8 +210,8 @@ class Top {
   bool has_data_ = false;
   bool is_over_ = false;
   bool wants_look_ = false;
-  bool wants_turn_ = false;    ///< once the server has answered
-  Exit failed_ = Exit::kDone;  ///< how the last look failed
+  std::deque<std::string> turns_;  ///< queues to pause or resume, one after the other
+  Exit failed_ = Exit::kDone;      ///< how the last look failed
 };
 
 }  // namespace

@@ -67,6 +67,11 @@ class TopTest(CliTest):
         end = next((n for n, line in enumerate(lines) if line.startswith("worker")), 0)
         return [line.split()[0] for line in lines[begin + 1 : end] if line.strip()]
 
+    def turns_of(self, queue):
+        """What was done to the queue, in order."""
+        rows = self.web.read("/api/v1/activity")["changes"]
+        return [row["action"] for row in reversed(rows) if row["target"] == queue]
+
     def prepare(self):
         server = self.serve()
         for name, jobs in (("few", 1), ("many", 5), ("more", 3), ("two", 2)):
@@ -105,8 +110,11 @@ class TopTest(CliTest):
         self.keys("/", "m", "Enter")
         self.wait_for(lambda lines: set(self.queues(lines)) == {"many", "more"})
         self.wait_for_text(" s: the figures are old")
+        self.keys("Up", "p", "Down")
         server.process.send_signal(signal.SIGCONT)
+        self.wait_for_text("many is paused")
         self.wait_for(lambda lines: not any("figures are old" in line for line in lines))
+        self.assertFalse(self.web.read("/api/v1/queues/more")["is_paused"])
         server.process.send_signal(signal.SIGSTOP)
         self.wait_for_text(" s: the figures are old")
         self.keys("q")
@@ -128,6 +136,10 @@ class TopTest(CliTest):
         self.keys("p")
         self.wait_for_text("more is resumed")
         self.assertFalse(self.web.read("/api/v1/queues/more")["is_paused"])
+        self.keys(*"ppp")
+        turns = ["queues/pause", "queues/resume"]
+        wait_until(lambda: self.turns_of("more") == turns * 2 + turns[:1], "turned")
+        self.wait_for_text("more is paused")
         self.keys("Escape")
         self.wait_for(lambda lines: self.queues(lines) == by_name)
         self.keys("Down", "p")
