@@ -40,7 +40,9 @@ Outcome<Done> check_files(const std::string& path, const BackupManifest& manifes
 
 bool lies_in(const std::string& path, const std::string& directory) {
   std::error_code error;
-  std::filesystem::path place = std::filesystem::weakly_canonical(path, error);
+  // Made absolute first: a missing name alone would stay relative.
+  std::filesystem::path place =
+      std::filesystem::weakly_canonical(std::filesystem::absolute(path, error), error);
   for (; !error && place.has_relative_path(); place = place.parent_path()) {
     std::error_code missing;
     if (std::filesystem::equivalent(place, directory, missing)) return true;

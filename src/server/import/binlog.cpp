@@ -15,11 +15,6 @@ namespace {
 
 constexpr std::string_view kFileStart = "binlog.";
 
-/// beanstalkd fills the newest file with zeros in blocks, before it writes records into it. So a
-/// record that a power cut left half-written ends in zeros. Only a record that is longer than a
-/// whole file, alone in the newest, may end with its file.
-constexpr std::size_t kBlockBytes = 4096;
-
 /// A beanstalkd that runs has a lock on the whole file `lock`. One that is started while this one
 /// is held ends at once. A copy of a directory may lack the file: then nothing is locked.
 Outcome<journal::Descriptor> lock_binlog(const std::string& directory) {
@@ -106,12 +101,10 @@ Outcome<Done> Binlog::read_file(journal::FileSystem& files, bool is_newest) {
   while (const auto record = reader->next()) take(*record, file);
   const std::size_t rest = bytes->size() - std::min(bytes->size(), reader->offset());
   const std::string place = path + ", offset " + std::to_string(reader->offset()) + ": ";
-  const bool was_cut = reader->end() == BinlogReader::End::kCut;
-  const bool was_growing = is_newest && reader->is_at_first() && bytes->size() > kBlockBytes;
-  if (reader->end() == BinlogReader::End::kTorn || (was_cut && was_growing)) {
+  if (reader->end() == BinlogReader::End::kTorn) {
     torn_.push_back(place + "a record that was not written to its end");
   }
-  if (was_cut && !was_growing) {
+  if (reader->end() == BinlogReader::End::kCut) {
     damages_.push_back(place + "the file ends in the middle of a record: it was not copied whole");
   }
   if (reader->end() == BinlogReader::End::kDamaged) {

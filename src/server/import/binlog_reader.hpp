@@ -46,7 +46,9 @@ struct BinlogRecord {
 /// nanoseconds, in version 5 in microseconds.
 ///
 /// There are no checksums. So whatever cannot be is taken for damage, and ends the file: nothing
-/// tells where the next record begins.
+/// tells where the next record begins. beanstalkd fills a file with zeros before it writes records,
+/// so a record that a crash left half-written ends in zeros. Only one that is longer than a whole
+/// file may end with the file, and that cannot be told from half a copy.
 class BinlogReader {
  public:
   /// A problem: it is of another version, or no binlog at all. The text does not name the file.
@@ -58,14 +60,11 @@ class BinlogReader {
   /// How the file ended, once there was no more record.
   enum class End {
     kWhole,    ///< by its end, or by zeros
-    kTorn,     ///< in the middle of a record, by zeros
-    kCut,      ///< in the middle of a record, by its end
+    kTorn,     ///< in the middle of a record, by zeros, as a crash leaves it
+    kCut,      ///< in the middle of a record, by its end, as a crash hardly leaves it: see above
     kDamaged,  ///< by something that is no record
   };
   [[nodiscard]] End end() const { return end_; }
-
-  /// It ended before its first record did.
-  [[nodiscard]] bool is_at_first() const { return offset_ == kVersionBytes; }
 
   /// Where the next record begins; of a file that has ended, where it ended.
   [[nodiscard]] std::size_t offset() const { return offset_; }

@@ -6,8 +6,9 @@ namespace millrace::server {
 namespace {
 
 constexpr const char* kImportFooter =
-    "Exit status 0: imported. 1: not, or only the report could not be written, as stderr says; the "
-    "same command begins again. 2: wrong arguments. 4: "
+    "Exit status 0: imported. 1: not; the same command begins again. Or only the report could not "
+    "be "
+    "written, as stderr says. 2: wrong arguments. 4: "
     "imported, but not all: the table and the line on stderr say what is missing.\n"
     "SOURCE of --faktory is the directory of Faktory's data (-d), or a copy of its faktory.rdb; "
     "that needs the program redis-server. Or it is a Redis that runs: unix:PATH, or "

@@ -8,6 +8,7 @@
 #include "http/kit/text.hpp"
 #include "journal/shared/cache_directory.hpp"
 #include "journal/volatile/volatile_journal.hpp"
+#include "server/backup/backup_directory.hpp"
 #include "server/export/export_mark.hpp"
 #include "server/foreign_jobs.hpp"
 
@@ -41,6 +42,9 @@ std::string marked_source(const ImportTarget::Options& options) {
 
 Outcome<Done> refuse_directory(journal::FileSystem& files, const std::string& directory) {
   if (auto kept = refuse_exported(directory); !kept) return kept;
+  if (!refuse_backup(directory)) {
+    return Problem{directory + " is a backup: name a new directory"};
+  }
   if (auto own = refuse_foreign_jobs(directory); !own) {
     return Problem{directory + " has jobs of another server: name a new directory"};
   }

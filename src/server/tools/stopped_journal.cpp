@@ -4,6 +4,7 @@
 
 #include "journal/file/log_names.hpp"
 #include "journal/shared/cache_directory.hpp"
+#include "server/backup/backup_directory.hpp"
 #include "server/foreign_jobs.hpp"
 #include "server/tools/unfinished.hpp"
 
@@ -18,6 +19,7 @@ Outcome<std::unique_ptr<journal::FileJournal>> open_stopped_journal(journal::Fil
   if (auto own = refuse_foreign_jobs(directory); !own) {
     return Problem{directory + " holds jobs of another server, and no journal of Millrace"};
   }
+  if (auto own = refuse_backup(directory); !own) return own.error();
   if (names->segments.empty()) return Problem{directory + " has no journal"};
   const auto content = journal::look_into(files, directory);
   if (!content) return content.error();

@@ -331,6 +331,16 @@ class CraftedTest(ImportTest):
         self.assertRegex(report, f"damage: .*{told}")
         self.assertEqual(self.rows(report)[("t", "ready")], ["1", "1"])
 
+    def test_nothing_is_written_into_the_old_directory_by_any_name(self):
+        self.write("binlog.1", self.version(7), record(7, 1, b"t", b"one"))
+        for source, into in ((".", "new"), (".", "./new"), (self.binlog, "new")):
+            with self.subTest(source=source, into=into):
+                done = subprocess.run([PROGRAM, "import", "--beanstalkd", source, "--into", into],
+                                      cwd=self.binlog, env=environment(), capture_output=True,
+                                      text=True, timeout=60)
+                self.assertRegex(done.stderr, " is inside .*: name a new directory\n$")
+        self.assertEqual(os.listdir(self.binlog), ["binlog.1"])
+
     def test_an_empty_file_is_told(self):
         self.write("binlog.1")
         self.assertIn("binlog.1 is empty; nothing was written", self.refused())

@@ -123,31 +123,20 @@ TEST_CASE("import: damage is refused before a byte is written, or passed over") 
   CHECK(test.jobs() == "jobs: 0 scheduled, 2 ready, 0 reserved, 0 retrying, 0 dead");
 }
 
-TEST_CASE("import: a file that ends within its first record is torn only if it can have grown") {
-  const std::string whole = binlog_record({.id = 1, .tube = "t"});
+TEST_CASE("import: a file that ends within a record is damage, also the newest in its first") {
   const std::string longest = binlog_record({.id = 2, .tube = "t", .body = std::string(9000, 'x')});
-  for (const std::size_t size : {std::size_t{1}, std::size_t{90}, std::size_t{4092}}) {
+  for (const std::size_t size : {std::size_t{1}, std::size_t{90}, std::size_t{8000}}) {
     CAPTURE(size);
     const Directories test;
-    test.write(1, whole);
+    test.write(1, binlog_record({.id = 1, .tube = "t"}));
     test.write(2, longest.substr(0, size));
     CHECK(tells(problem_of(import_binlog(test.choice())), "binlog.2, offset 4: "));
   }
-  const Directories test;
-  test.write(1, whole);
-  test.write(2, longest.substr(0, 4093));
-  const auto report = import_binlog(test.choice());
-  REQUIRE(report);
-  CHECK_FALSE(report->damage);
-  CHECK(tells(report->text, "torn: "));
 }
 
-TEST_CASE("import: only the newest file can be torn by its end") {
-  const std::string longest = binlog_record({.id = 2, .tube = "t", .body = std::string(9000, 'x')});
+TEST_CASE("import: an empty file is damage, unless it is the newest") {
   const Directories test;
-  test.write(1, longest.substr(0, 8000));
   test.write(2, binlog_record({.id = 1, .tube = "t"}));
-  CHECK(tells(problem_of(import_binlog(test.choice())), "binlog.1, offset 4: "));
   test.scratch.write("old/binlog.1", "");
   CHECK(tells(problem_of(import_binlog(test.choice())), "binlog.1 is empty"));
   test.scratch.write("old/binlog.1", std::string(4096, '\0'));
@@ -175,6 +164,14 @@ TEST_CASE("import: nothing is written into the directory of the binlog") {
   choice.into = choice.beanstalkd + "/new";
   CHECK(tells(problem_of(import_jobs(choice)), "/old/new is inside "));
   CHECK_FALSE(std::filesystem::exists(choice.into));
+}
+
+TEST_CASE("import: a backup is no target") {
+  const Directories test;
+  test.write(1, binlog_record({.id = 1, .tube = "t"}));
+  std::filesystem::create_directory(test.scratch.path("new"));
+  test.scratch.write("new/manifest", "");
+  CHECK(tells(problem_of(import_binlog(test.choice())), "/new is a backup: name a new directory"));
 }
 
 TEST_CASE("import: the directory of the binlog is no target") {
