@@ -11,6 +11,7 @@
 #include "cli/cli.hpp"
 #include "cli/show/console.hpp"
 #include "cli/show/width.hpp"
+#include "server/backup/backup_files.hpp"
 #include "server/local/local_verbs.hpp"
 #include "server/options/beanstalkd_options.hpp"
 #include "server/options/config.hpp"
@@ -102,7 +103,7 @@ int run(const std::vector<std::string>& arguments) {
       return fail(kMillrace, invocation.text, kExitUsage);
     case Invocation::Action::kCheck:
       if (!invocation.target.empty()) return print_report(salvage_journal(text, invocation.target));
-      return print_report(check_journal(text));
+      return print_report(check_directory(text));
     case Invocation::Action::kBackUp:
       return print_backup(invocation.backup);
     case Invocation::Action::kRestore:

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "faktory/json/timestamp.hpp"
+#include "http/kit/text.hpp"
 #include "journal/file/backup.hpp"
 #include "server/backup/backup_directory.hpp"
 #include "server/backup/backup_files.hpp"
@@ -56,9 +57,9 @@ Grown grow(const std::optional<BackupManifest>& since,
 }
 
 std::string tell(const Grown& grown) {
-  std::string text =
-      "new: " + std::to_string(grown.new_files) + " segments, " + std::to_string(grown.new_bytes) +
-      " bytes\nin the backup: " + std::to_string(grown.manifest.files.size()) + " segments\n";
+  std::string text = "new: " + http::count_of(grown.new_files, "segment") + ", " +
+                     std::to_string(grown.new_bytes) + " bytes\nin the backup: " +
+                     http::count_of(grown.manifest.files.size(), "segment") + "\n";
   const auto& points = grown.manifest.points;
   if (grown.has_gap) {
     text +=
@@ -166,6 +167,9 @@ Outcome<JournalReport> to_stream(const BackupChoice& choice, Time now) {
 
 Outcome<JournalReport> back_up_journal(const BackupChoice& choice) {
   if (auto fit = refuse_unfinished_or_exported(choice.directory); !fit) return fit.error();
+  if (!refuse_backup(choice.directory)) {
+    return Problem{choice.directory + " is a backup: copy the directory, or send it with tar"};
+  }
   if (auto checked = check_manifest_file(choice.manifest); !checked) return checked.error();
   journal::PosixFileSystem files;
   if (const auto readable = files.list(choice.directory); !readable) return readable.error();

@@ -7,6 +7,7 @@
 
 #include "journal/file/log_format.hpp"
 #include "server/backup/segment_batches.hpp"
+#include "server/tools/progress_line.hpp"
 
 namespace millrace::server {
 namespace {
@@ -20,6 +21,34 @@ std::optional<std::uintmax_t> size_of(const std::string& path) {
   std::error_code error;
   const std::uintmax_t bytes = std::filesystem::file_size(path, error);
   return error ? std::nullopt : std::optional(bytes);
+}
+
+struct Compared {
+  std::size_t matching = 0;   ///< files that have the checksum of the manifest
+  std::size_t elsewhere = 0;  ///< files that are not here, and need not be
+  std::vector<std::string> damages;
+};
+
+Compared compare(const std::string& directory, const BackupManifest& manifest) {
+  Compared found{.damages = look_at_files(directory, manifest)};
+  ProgressLine progress("checked", manifest.files.back().end() - manifest.files.front().first,
+                        ProgressLine::Unit::kBytes);
+  for (const BackupFile& file : manifest.files) {
+    const std::string path = path_of(directory, file);
+    const auto size = size_of(path);
+    if (!size) ++found.elsewhere;
+    if (size.value_or(0) < file.bytes) continue;
+    const auto bytes = read_start(path, file.bytes);
+    if (!bytes) {
+      found.damages.push_back(bytes.error().text);
+    } else if (sha256_of(*bytes) != file.sha256) {
+      found.damages.push_back(path + " does not match its checksum in the manifest");
+    } else {
+      ++found.matching;
+    }
+    progress.show(file.end() - manifest.files.front().first);
+  }
+  return found;
 }
 
 }  // namespace
@@ -39,23 +68,37 @@ std::vector<std::string> look_at_files(const std::string& directory,
   return wrong;
 }
 
-ManifestCheck compare_with_manifest(const std::string& directory) {
+Outcome<JournalReport> check_backup(const std::string& directory) {
   const auto manifest = read_manifest(directory + "/" + kManifestName);
-  if (!manifest) return {.damages = {manifest.error().text}};
-  ManifestCheck check{.damages = look_at_files(directory, *manifest)};
-  for (const BackupFile& file : manifest->files) {
-    const std::string path = path_of(directory, file);
-    if (size_of(path).value_or(0) < file.bytes) continue;
-    const auto bytes = read_start(path, file.bytes);
-    if (!bytes) {
-      check.damages.push_back(bytes.error().text);
-    } else if (sha256_of(*bytes) != file.sha256) {
-      check.damages.push_back(path + " does not match its checksum in the manifest");
-    } else {
-      ++check.matching;
-    }
+  if (!manifest) return JournalReport{.text = {}, .damage = manifest.error().text};
+  const Compared compared = compare(directory, *manifest);
+  JournalReport report;
+  report.text = "files that match the manifest: " + std::to_string(compared.matching) + "\n";
+  if (compared.elsewhere > 0) {
+    report.text += "files that an earlier backup has: " + std::to_string(compared.elsewhere) + "\n";
   }
-  return check;
+  report.text += "can be restored: any time " + tell_times(*manifest) + "\n";
+  for (const std::string& damage : compared.damages) report.text += "damage: " + damage + "\n";
+  if (!compared.damages.empty()) {
+    report.damage = compared.damages.front();
+    return report;
+  }
+  const bool is_one_log = compared.elsewhere == 0 && runs_of(*manifest).size() == 1;
+  if (!is_one_log) {
+    report.text += "no damage\n";
+    return report;
+  }
+  auto log = check_journal(directory);
+  if (!log) return log.error();
+  report.text += log->text;
+  report.damage = log->damage;
+  return report;
+}
+
+Outcome<JournalReport> check_directory(const std::string& directory) {
+  std::error_code error;
+  const bool is_backup = std::filesystem::exists(directory + "/" + kManifestName, error);
+  return is_backup ? check_backup(directory) : check_journal(directory);
 }
 
 }  // namespace millrace::server

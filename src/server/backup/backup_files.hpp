@@ -1,10 +1,11 @@
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <vector>
 
+#include "base/result.hpp"
 #include "server/backup/manifest.hpp"
+#include "server/tools/check.hpp"
 
 /// The files of a backup in its directory, compared with its manifest.
 namespace millrace::server {
@@ -14,12 +15,12 @@ namespace millrace::server {
 [[nodiscard]] std::vector<std::string> look_at_files(const std::string& directory,
                                                      const BackupManifest& manifest);
 
-struct ManifestCheck {
-  std::size_t matching = 0;          ///< files that have the checksum of the manifest
-  std::vector<std::string> damages;  ///< a line each
-};
+/// Reads the manifest, and all files that are there; and where these are one whole log, the log.
+/// Changes nothing. A gap between two backups is no damage, nor are files that an earlier backup
+/// has.
+[[nodiscard]] Outcome<JournalReport> check_backup(const std::string& directory);
 
-/// Reads the manifest and all files that are there.
-[[nodiscard]] ManifestCheck compare_with_manifest(const std::string& directory);
+/// `check_backup` of a directory with a manifest, else `check_journal`.
+[[nodiscard]] Outcome<JournalReport> check_directory(const std::string& directory);
 
 }  // namespace millrace::server

@@ -107,8 +107,8 @@ std::string tell_times(const BackupManifest& manifest) {
   };
   const std::vector<BackupRun> runs = runs_of(manifest);
   if (runs.size() > kRunsTold) {
-    return tell(runs.front(), runs.back()) + ", except in " + std::to_string(runs.size() - 1) +
-           " gaps, of which the last ends at " +
+    return tell(runs.front(), runs.back()) + ", with " + std::to_string(runs.size() - 1) +
+           " gaps; the last gap ends at " +
            faktory::format_time(manifest.points[runs.back().first].told);
   }
   std::string text;

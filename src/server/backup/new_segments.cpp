@@ -124,7 +124,7 @@ Outcome<std::vector<ReadFile>> NewFiles::read() const {
   std::vector<ReadFile> files;
   std::uint64_t all = 0;
   for (const journal::BackupPart& part : taken_) all += part.bytes;
-  ProgressLine progress("compared", all, ProgressLine::Unit::kBytes);
+  ProgressLine progress("read", all, ProgressLine::Unit::kBytes);
   std::uint64_t done = 0;
   for (const journal::BackupPart& part : taken_) {
     const Lsn first = part.header.first;

@@ -167,7 +167,7 @@ Problem refuse_time(const BackupSources& sources, Time until) {
     if (until < begin) break;
     before = &run;
   }
-  return Problem{refused + "any time " + tell_times(manifest) + " is possible"};
+  return Problem{refused + "it has the times " + tell_times(manifest)};
 }
 
 Outcome<Cut> find_cut(const BackupSources& sources, std::optional<Time> until) {

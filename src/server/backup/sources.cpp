@@ -85,14 +85,18 @@ Outcome<BackupSources> BackupSources::open(const std::vector<std::string>& names
 Outcome<std::string> BackupSources::find(const BackupFile& file) const {
   const std::string name = journal::segment_name(file.first);
   std::string wrong;
+  std::string shorter;
   for (const std::string& directory : directories_) {
     const std::string path = directory + "/" + name;
     std::error_code error;
     // An earlier backup may have less of the file.
     const auto size = std::filesystem::file_size(path, error);
     if (error) continue;
+    if (size < file.bytes) {
+      shorter = path;
+      continue;
+    }
     wrong = path;
-    if (size < file.bytes) continue;
     const auto bytes = read_start(path, file.bytes);
     if (!bytes) return bytes.error();
     if (sha256_of(*bytes) == file.sha256) return path;
@@ -100,6 +104,10 @@ Outcome<std::string> BackupSources::find(const BackupFile& file) const {
   if (!wrong.empty()) {
     return Problem{wrong + " is not the file that " + name_ +
                    " lists: its checksum differs, so it is damaged or was changed"};
+  }
+  if (!shorter.empty()) {
+    return Problem{shorter + " is shorter than the file that " + name_ +
+                   " lists: name the backups that came between them, too"};
   }
   return Problem{name + " is missing, which " + name_ +
                  " needs: name the earlier backup that has it, too"};

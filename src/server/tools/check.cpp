@@ -13,8 +13,6 @@
 #include "journal/file/log_names.hpp"
 #include "journal/file/log_survey.hpp"
 #include "journal/volatile/volatile_journal.hpp"
-#include "server/backup/backup_directory.hpp"
-#include "server/backup/backup_files.hpp"
 #include "server/backup/restore.hpp"
 #include "server/export/export_mark.hpp"
 #include "server/import/import_mark.hpp"
@@ -115,17 +113,8 @@ void tell_jobs(const Store& store, std::string& out) {
   }
 }
 
-/// Of a directory that is a backup. What was cut off or changed in it may look like a torn tail.
-std::vector<std::string> compare_backup(const std::string& directory, std::string& out) {
-  if (refuse_backup(directory)) return {};
-  ManifestCheck check = compare_with_manifest(directory);
-  append_line("files that match the manifest", std::to_string(check.matching), out);
-  return std::move(check.damages);
-}
-
-/// `damages`: of the log, in words, and of a backup.
 std::string report(const std::string& directory, const journal::Survey& found,
-                   const Contents& contents, std::vector<std::string>& damages) {
+                   const Contents& contents) {
   std::string out;
   tell_log(found, contents, out);
   tell_jobs(contents.ledger.store(), out);
@@ -148,11 +137,11 @@ std::string report(const std::string& directory, const journal::Survey& found,
                     " was begun by one of them after the other had begun an earlier segment",
                 out);
   }
-  damages = compare_backup(directory, out);
-  for (const journal::Damage& damage : found.damages) damages.push_back(journal::text_of(damage));
-  for (const std::string& damage : damages) append_line("damage", damage, out);
-  if (damages.empty()) return out + "no damage\n";
-  append_line("damages", std::to_string(damages.size()), out);
+  for (const journal::Damage& damage : found.damages) {
+    append_line("damage", journal::text_of(damage), out);
+  }
+  if (found.damages.empty()) return out + "no damage\n";
+  append_line("damages", std::to_string(found.damages.size()), out);
   return out;
 }
 
@@ -192,12 +181,9 @@ Outcome<JournalReport> check_journal(const std::string& directory) {
       problem_before = found.error().text;
       continue;
     }
-    std::vector<std::string> damages;
-    JournalReport told{.text = report(directory, *found, contents, damages), .damage = {}};
-    if (damages.empty()) return told;
-    told.damage = found->damages.empty()
-                      ? damages.front()
-                      : journal::refusal_of(directory, found->damages.front()).text;
+    JournalReport told{.text = report(directory, *found, contents), .damage = {}};
+    if (found->damages.empty()) return told;
+    told.damage = journal::refusal_of(directory, found->damages.front()).text;
     if (found->damages == before || tries == kTriesMax) return told;
     before = found->damages;
   }

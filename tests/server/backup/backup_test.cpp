@@ -8,6 +8,7 @@
 #include "journal/file/file_journal.hpp"
 #include "journal/file/file_system.hpp"
 #include "journal/file/log_format.hpp"
+#include "server/backup/backup_files.hpp"
 #include "server/backup/backup_fixture.hpp"
 #include "server/backup/restore.hpp"
 #include "server/scratch.hpp"
@@ -158,7 +159,10 @@ TEST_CASE("backup: only what is new can be in a directory of its own, and needs 
   const auto both =
       restore_journal({.from = {backed.copy, next}, .to = backed.scratch.path("new")});
   CHECK(has(both, mail_ready(200)));
-  CHECK(check_journal(next)->damage);
+  const auto checked = check_directory(next);
+  CHECK(has(checked, "files that an earlier backup has: 1"));
+  CHECK(has(checked, "no damage"));
+  CHECK_FALSE(checked->damage);
 }
 
 TEST_CASE("backup: one of which a file is missing is nothing to begin at") {
@@ -185,19 +189,20 @@ TEST_CASE("backup: check compares it with its manifest") {
   backed.log.put(300);
   REQUIRE(backed.grow());
   const std::vector<std::string> paths = segments(backed.copy);
-  const auto whole = check_journal(backed.copy);
+  const auto whole = check_directory(backed.copy);
   CHECK(has(whole, "files that match the manifest: " + std::to_string(paths.size())));
   CHECK_FALSE(whole->damage);
   // Of the last file a server would take each of these for a torn tail.
   const auto size = std::filesystem::file_size(paths.back());
   flip_byte(paths.back(), static_cast<std::streamoff>(backed.manifest().files.back().bytes) - 9);
-  CHECK(check_journal(backed.copy)->damage ==
+  CHECK(check_directory(backed.copy)->damage ==
         paths.back() + " does not match its checksum in the manifest");
   std::filesystem::resize_file(paths.back(), backed.manifest().files.back().bytes - 100);
-  CHECK(check_journal(backed.copy)->damage == paths.back() + " is shorter than the manifest says");
+  CHECK(check_directory(backed.copy)->damage ==
+        paths.back() + " is shorter than the manifest says");
   std::filesystem::resize_file(paths.back(), size);
   flip_byte(backed.copy + "/manifest", 30);
-  CHECK(check_journal(backed.copy)->damage ==
+  CHECK(check_directory(backed.copy)->damage ==
         backed.copy + "/manifest does not match its own checksum: it is not whole, or was changed");
 }
 
@@ -236,6 +241,7 @@ TEST_CASE("backup: where compaction was faster, all is copied, and the gap is to
   REQUIRE_MESSAGE(grown, grown.error().text);
   CHECK(grown->text.find("warning: compaction has removed segments") != std::string::npos);
   CHECK(runs_of(backed.manifest()).size() == 2);
+  CHECK(has(check_directory(backed.copy), "no damage"));
   CHECK(has(backed.restore(before, "old"), mail_ready(100)));
   const auto between = backed.restore(backed.log.now - 1s, "between");
   REQUIRE_FALSE(between);

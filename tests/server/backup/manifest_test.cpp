@@ -82,8 +82,8 @@ TEST_CASE("manifest: of many gaps their number is told, and the end of the last 
     manifest.points.push_back({.at = at, .told = at, .begin = i * 1000, .end = i * 1000 + 100});
   }
   CHECK(tell_times(manifest) ==
-        "from 1970-01-01T00:00:09Z to 1970-01-01T00:17:10Z, except in 1001 gaps, of which the "
-        "last ends at 1970-01-01T00:17:10Z");
+        "from 1970-01-01T00:00:09Z to 1970-01-01T00:17:10Z, with 1001 gaps; the last gap ends "
+        "at 1970-01-01T00:17:10Z");
 }
 
 TEST_CASE("manifest: what only earlier times need is forgotten") {
