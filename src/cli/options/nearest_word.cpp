@@ -34,7 +34,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 std::string_view nearest_word(std::string_view text, std::span<const std::string_view> words) {
   if (text.size() > kTextBytesMax) return {};
   std::string_view nearest;
-  std::size_t least = std::max<std::size_t>(1, text.size() / kLettersPerMistake) + 1;
+  std::size_t least = text.size() / kLettersPerMistake + 1;
   for (const std::string_view word : words) {
     const std::size_t mistakes = distance(text, word);
     if (mistakes >= least) continue;

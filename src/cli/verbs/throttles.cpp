@@ -54,13 +54,13 @@ Exit list_throttles(Session& session) {
   if (!rows) return session.fail(rows.error());
   Table table({{.title = "name", .cut = Table::Cut::kMiddle},
                {.title = "limits", .cut = Table::Cut::kNever},
-               {.title = "set by", .rank = 2},
+               {.title = "set by", .rank = 4},
                {"running", kRight},
-               {"free", kRight},
-               {.title = "ready", .side = kRight, .rank = 1},
-               {"waiting", kRight},
-               {.title = "handed out", .side = kRight, .rank = 3},
-               {.title = "held for", .side = kRight, .rank = 4}});
+               {.title = "free", .side = kRight, .rank = 1},
+               {.title = "ready", .side = kRight, .rank = 3},
+               {.title = "waiting", .side = kRight, .rank = 2},
+               {.title = "handed out", .side = kRight, .rank = 5},
+               {.title = "held for", .side = kRight, .rank = 6}});
   for (const Json& each : member(rows->document, "throttles")) {
     const bool is_at_limit = !text_at(each, "throttled").empty();
     table.add({{text_at(each, "name")},

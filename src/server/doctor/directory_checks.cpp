@@ -160,13 +160,14 @@ Finding look_at_journal(const std::string& directory) {
     finding.seen = directory + " is a backup";
     finding.means = "no server starts on it";
     finding.to_do = "make a data directory of it";
-    finding.command = "millrace restore " + shell_word(directory) + " --to " +
-                      shell_word(directory + "-restored");
+    const std::string path = std::filesystem::canonical(directory, error).string();
+    finding.command =
+        "millrace restore " + shell_word(path) + " --to " + shell_word(path + "-restored");
     return finding;
   }
   const std::array refusals = {
-      std::pair{refuse_unfinished(directory), "the same command goes on with it"},
-      std::pair{refuse_exported(directory), "leave them there, unless the other server is gone"}};
+      std::pair{refuse_unfinished(directory), "the command is the one that began it"},
+      std::pair{refuse_exported(directory), "let the other server have them, unless it is gone"}};
   for (const auto& [fit, to_do] : refusals) {
     if (fit) continue;
     finding.seen = fit.error().text;
@@ -211,8 +212,9 @@ std::optional<Finding> look_at_times(const std::string& directory) {
   if (ahead < kAhead) return std::nullopt;
   return Finding{
       .check = "clock",
-      .seen = name + " is of a time that comes in " +
-              cli::show_age(std::chrono::duration_cast<std::chrono::milliseconds>(ahead).count()),
+      .seen = name + " was written " +
+              cli::show_age(std::chrono::duration_cast<std::chrono::milliseconds>(ahead).count()) +
+              " from now",
       .means = "the clock is wrong, or was: jobs with a time run early or late",
       .to_do = "set the clock"};
 }

@@ -12,7 +12,6 @@
 #include "base/result.hpp"
 #include "base/text.hpp"
 #include "cli/options/command_line.hpp"
-#include "cli/options/nearest_word.hpp"
 #include "cli/options/verb_rows.hpp"
 #include "server/backup/backup_options.hpp"
 #include "server/export/export_options.hpp"
@@ -24,6 +23,7 @@
 #include "server/options/config_tables.hpp"
 #include "server/options/option_rows.hpp"
 #include "server/options/password.hpp"
+#include "server/options/shell/arguments.hpp"
 #include "server/options/shell/completion.hpp"
 #include "server/options/shell/help_format.hpp"
 #include "server/options/shell/man_page.hpp"
@@ -175,46 +175,6 @@ Invocation refuse(const std::string& text) {
 
 Invocation print(std::string text) {
   return {.action = Invocation::Action::kPrint, .config = {}, .text = std::move(text)};
-}
-
-std::vector<std::string_view> command_names(const CLI::App& app) {
-  std::vector<std::string_view> names;
-  for (const CLI::App* each : app.get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(each->get_name());
-  }
-  return names;
-}
-
-/// Names the first unknown argument. CLI11 would name all of them, the last one first.
-Invocation refuse_extras(const CLI::App& app) {
-  std::vector<std::string> extras = app.remaining(true);
-  std::erase(extras, "--");
-  const std::string first = extras.empty() ? "--" : extras.front();
-  const auto commands = app.get_subcommands();
-  if (commands.empty() && !first.starts_with('-')) {
-    const std::string_view meant = cli::nearest_word(first, command_names(app));
-    return refuse("'" + first + "' is no command; " +
-                  (meant.empty() ? "see millrace --help"
-                                 : "did you mean millrace " + std::string(meant) + "?"));
-  }
-  const std::string command = commands.empty() ? "" : " " + commands.front()->get_name();
-  // Those of the command itself are known after it.
-  const bool is_early = !commands.empty() && first.starts_with("--") &&
-                        commands.front()->get_option_no_throw(first) != nullptr;
-  if (is_early) {
-    return refuse(first + " belongs after the command: millrace" + command + " " + first);
-  }
-  return refuse("'" + first + "' is not a known argument; see millrace" + command + " --help");
-}
-
-Outcome<Done> check_repetition(const CLI::App& app) {
-  for (const CLI::App* command : app.get_subcommands()) {
-    for (const CLI::Option* option : command->get_options()) {
-      if (option->count() > 1 && !option->get_positional())
-        return Problem{option->get_name() + " may be given only once"};
-    }
-  }
-  return Done{};
 }
 
 /// Suggests the key that was meant: other programs write `max_connections`.
@@ -458,7 +418,7 @@ Invocation read_invocation(const std::vector<std::string>& given) {
   } catch (const CLI::CallForVersion& version) {
     return print(std::string(version.what()) + "\n");
   } catch (const CLI::ExtrasError&) {
-    return refuse_extras(parser.app);
+    return refuse(unknown_argument(parser.app).text);
   } catch (const CLI::ArgumentMismatch& error) {
     // CLI11 says "--data: 1 required DIR missing".
     const std::string_view text = error.what();
@@ -466,8 +426,8 @@ Invocation read_invocation(const std::vector<std::string>& given) {
   } catch (const CLI::Error& error) {
     return refuse(error.what());
   }
-  if (const auto checked = check_repetition(parser.app); !checked) {
-    return refuse(checked.error().text);
+  for (const auto& checked : {check_repetition(parser.app), check_values(parser.app)}) {
+    if (!checked) return refuse(checked.error().text);
   }
   if (parser.check->parsed()) return read_directories(parser, Invocation::Action::kCheck);
   if (parser.backup->parsed()) return read_backup(parser.backup_texts);

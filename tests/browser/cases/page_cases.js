@@ -443,8 +443,7 @@ export const cases = [
       await page.getByText("1 job selected:").waitFor();
       await keyboard.press("Enter");
       await page.locator("h1 .badge.dead").waitFor();
-      await page.getByRole("button", { name: "Retry" }).focus();
-      await keyboard.press("Enter");
+      await page.getByRole("button", { name: "Retry" }).press("Enter");
       await page.locator("h1 .badge.ready").waitFor();
       await keyboard.press("?");
       await page.getByRole("dialog", { name: "Keyboard" }).waitFor();

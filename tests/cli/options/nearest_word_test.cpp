@@ -19,11 +19,11 @@ TEST_CASE("nearest word: a letter that is missing, wrong or too much, or two tha
   CHECK(nearest_word("qeues", kWords) == "queues");
   CHECK(nearest_word("psuh", kWords) == "push");
   CHECK(nearest_word("pauuse", kWords) == "pause");
-  CHECK(nearest_word("l", kWords) == "ls");
+  CHECK(nearest_word("lss", kWords) == "ls");
 }
 
 TEST_CASE("nearest word: what is not near means nothing") {
-  for (const char* far : {"", "bogus", "st", "put", "queue-of-jobs"}) {
+  for (const char* far : {"", "l", "ps", "bogus", "st", "put", "queue-of-jobs"}) {
     CAPTURE(far);
     CHECK(nearest_word(far, kWords).empty());
   }

@@ -141,8 +141,8 @@ class PointInTimeTest(BackupTest):
 
         early = [PROGRAM, "restore", self.path("backup"), "--to", self.path("early"),
                  "--until", "2020-01-01T10:00Z"]
-        told = "until 2020-01-01T10:00:00Z: it has the times from 20.* to 20"
-        self.assert_refused(early, told, status=1)
+        said = "until 2020-01-01T10:00:00Z: it has the times from 20.* to 20"
+        self.assert_refused(early, said, status=1)
         self.assertFalse(os.path.exists(self.path("early")))
 
 

@@ -471,6 +471,14 @@ TEST_CASE("config: an import names the old directory and the new one") {
   CHECK(read_invocation({"import", "old", "new"}).action == Action::kRefuse);
 }
 
+TEST_CASE("config: an empty value of a tool is no value left out") {
+  CHECK(read_invocation({"restore", "b", "--to=d", "--until", ""}).text ==
+        "--until must not be empty");
+  CHECK(read_invocation({"backup", "d", "b", "--since", ""}).text == "--since must not be empty");
+  CHECK(read_invocation({"import", "--beanstalkd=b", "--into=d", "--from", ""}).text ==
+        "--from must not be empty");
+}
+
 TEST_CASE("config: a shared log") {
   const Config config =
       read_invocation({"serve", "--log", "nats://a/jobs", "--node=n-1", "--lease=500"}).config;

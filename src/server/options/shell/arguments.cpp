@@ -1,0 +1,66 @@
+#include "server/options/shell/arguments.hpp"
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/options/nearest_word.hpp"
+
+namespace millrace::server {
+namespace {
+
+std::vector<std::string_view> command_names(const CLI::App& app) {
+  std::vector<std::string_view> names;
+  for (const CLI::App* each : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(each->get_name());
+  }
+  return names;
+}
+
+}  // namespace
+
+Problem unknown_argument(const CLI::App& app) {
+  std::vector<std::string> extras = app.remaining(true);
+  std::erase(extras, "--");
+  const std::string first = extras.empty() ? "--" : extras.front();
+  const auto commands = app.get_subcommands();
+  if (commands.empty() && !first.starts_with('-')) {
+    const std::string_view meant = cli::nearest_word(first, command_names(app));
+    return Problem{"'" + first + "' is no command; " +
+                   (meant.empty() ? "see millrace --help"
+                                  : "did you mean millrace " + std::string(meant) + "?")};
+  }
+  const std::string command = commands.empty() ? "" : " " + commands.front()->get_name();
+  // Those of the command itself are known after it.
+  const bool is_early = !commands.empty() && first.starts_with("--") &&
+                        commands.front()->get_option_no_throw(first) != nullptr;
+  if (is_early) {
+    return Problem{first + " belongs after the command: millrace" + command + " " + first};
+  }
+  return Problem{"'" + first + "' is not a known argument; see millrace" + command + " --help"};
+}
+
+Outcome<Done> check_repetition(const CLI::App& app) {
+  for (const CLI::App* command : app.get_subcommands()) {
+    for (const CLI::Option* option : command->get_options()) {
+      if (option->count() > 1 && !option->get_positional())
+        return Problem{option->get_name() + " may be given only once"};
+    }
+  }
+  return Done{};
+}
+
+Outcome<Done> check_values(const CLI::App& app) {
+  for (const CLI::App* command : app.get_subcommands()) {
+    const std::string& name = command->get_name();
+    if (name != "backup" && name != "restore" && name != "import" && name != "export") continue;
+    for (const CLI::Option* option : command->get_options()) {
+      const bool is_empty = option->count() > 0 && option->results().front().empty();
+      if (is_empty) return Problem{option->get_name() + " must not be empty"};
+    }
+  }
+  return Done{};
+}
+
+}  // namespace millrace::server
