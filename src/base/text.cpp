@@ -50,6 +50,13 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
+std::string_view take_word(std::string_view& text) {
+  const std::size_t end = std::min(text.find(' '), text.size());
+  const std::string_view word = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return word;
+}
+
 std::string one_line(std::string_view text, std::size_t bytes_max) {
   std::string line;
   for (const char c : trimmed(text)) {

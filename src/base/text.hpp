@@ -39,6 +39,8 @@ namespace millrace {
 
 /// Takes the first line off the text, with its end.
 [[nodiscard]] std::string_view take_line(std::string_view& text);
+/// Takes the first word off the text, with the blank after it.
+[[nodiscard]] std::string_view take_word(std::string_view& text);
 
 /// The text in one line: each run of white space becomes a blank, and an end beyond `bytes_max`
 /// (more than 3) becomes `...`.

@@ -36,6 +36,14 @@ TEST_CASE("take_line: lines are taken off one by one, the last one also without 
   CHECK(take_line(text).empty());
 }
 
+TEST_CASE("take_word: words are taken off one by one, with one blank each") {
+  std::string_view text = "one  three";
+  CHECK(take_word(text) == "one");
+  CHECK(take_word(text).empty());
+  CHECK(take_word(text) == "three");
+  CHECK(text.empty());
+}
+
 TEST_CASE("one_line: white space is one blank, and what is too long ends in dots") {
   CHECK(one_line(" it\n\tsays:  no \n", 20) == "it says: no");
   CHECK(one_line("0123456789", 10) == "0123456789");

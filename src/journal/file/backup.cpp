@@ -12,7 +12,7 @@
 namespace millrace::journal {
 namespace {
 
-constexpr std::size_t kCopyBytes = std::size_t{1} << 20;
+constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 
 /// How often it is begun at most, when the server removes segments meanwhile.
 constexpr int kTriesMax = 10;
@@ -24,9 +24,9 @@ Outcome<Done> copy(FileSystem& files, const std::string& from, const std::string
   if (!source) return source.error();
   const Outcome<std::unique_ptr<File>> target = files.create(to);
   if (!target) return target.error();
-  std::string piece(std::min<std::uint64_t>(size, kCopyBytes), '\0');
+  std::string piece(std::min<std::uint64_t>(size, kPieceBytes), '\0');
   for (std::uint64_t offset = 0; offset < size; offset += piece.size()) {
-    piece.resize(std::min<std::uint64_t>(size - offset, kCopyBytes));
+    piece.resize(std::min<std::uint64_t>(size - offset, kPieceBytes));
     const Outcome<std::size_t> got = (*source)->read(offset, piece);
     if (!got) return got.error();
     if (*got < piece.size()) return Problem{from + " became shorter"};

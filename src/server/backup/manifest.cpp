@@ -22,14 +22,6 @@ constexpr std::size_t kSumHexBytes = 64;
 /// Of a year of points, one a minute, it has 60 MiB.
 constexpr std::uint64_t kManifestBytesMax = std::uint64_t{256} << 20;
 
-/// The next word of a line, which is taken off its front.
-std::string_view take_word(std::string_view& line) {
-  const std::size_t end = std::min(line.find(' '), line.size());
-  const std::string_view word = line.substr(0, end);
-  line.remove_prefix(std::min(end + 1, line.size()));
-  return word;
-}
-
 std::optional<BackupPoint> parse_point(std::string_view line) {
   const auto at = faktory::parse_time(take_word(line));
   const auto told = faktory::parse_time(take_word(line));

@@ -30,7 +30,7 @@ using namespace std::chrono_literals;
 using cli::Exit;
 
 constexpr std::size_t kSyncsOfBench = 500;
-constexpr std::size_t kJobBytes = 100;
+constexpr std::size_t kBenchJobBytes = 100;
 constexpr const char* kBenchQueue = "bench";
 
 Problem problem_of(const client::Failure& failure) {
@@ -50,7 +50,7 @@ BenchStep step_of(Client client, Step step) {
 }
 
 client::Reply<bool> put_one(client::Beanstalk& client) {
-  static const std::string kBody(kJobBytes, 'x');
+  static const std::string kBody(kBenchJobBytes, 'x');
   const auto put = client.put({.body = kBody, .ttr_s = 600});
   if (!put) return put.error();
   return true;
@@ -69,7 +69,7 @@ client::Reply<bool> push_one(client::Faktory& client, const std::string& name,
   const std::string jid = name + "-" + std::to_string(number);
   const auto pushed =
       client.push(R"({"jid":")" + jid + R"(","jobtype":"Bench","queue":")" + kBenchQueue +
-                  R"(","args":[")" + std::string(kJobBytes, 'x') + R"("]})");
+                  R"(","args":[")" + std::string(kBenchJobBytes, 'x') + R"("]})");
   if (!pushed) return pushed.error();
   return true;
 }

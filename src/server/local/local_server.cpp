@@ -21,7 +21,7 @@ namespace millrace::server {
 namespace {
 
 constexpr const char* kProgram = "/proc/self/exe";
-constexpr const char* kReady = "ready";
+constexpr const char* kReadyLine = "ready";
 
 /// What a server would read its options, its password and its sockets from.
 bool configures_server(std::string_view variable) {
@@ -111,7 +111,7 @@ Outcome<Done> LocalServer::read_ports(int from) {
       line += letter;
       continue;
     }
-    if (line == kReady) return Done{};
+    if (line == kReadyLine) return Done{};
     const std::size_t colon = line.find(": ");
     if (colon != line.npos) {
       auto target = client::parse_target(line.substr(colon + 2));

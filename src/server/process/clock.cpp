@@ -25,12 +25,12 @@ Time read_wall() {
 }
 
 /// Both clocks at one moment.
-struct Reading {
+struct ClockReading {
   Time wall;
   SteadyCalendar::Steady steady;
 };
 
-Reading read_both() {
+ClockReading read_both() {
   // A process may be stopped between two lines. Read apart, the clocks would seem to differ.
   constexpr SteadyCalendar::Steady kApartMax = 10ms;
   for (int tries = 1;; ++tries) {
@@ -73,7 +73,7 @@ Time SystemClock::now() {
 }
 
 WallClock SystemClock::look() {
-  const Reading both = read_both();
+  const ClockReading both = read_both();
   calendar_.steer(both.wall, both.steady);
   return calendar_.wall();
 }

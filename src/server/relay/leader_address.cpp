@@ -1,17 +1,9 @@
 #include "server/relay/leader_address.hpp"
 
-#include <algorithm>
+#include "base/text.hpp"
 
 namespace millrace::server {
 namespace {
-
-/// The first word, which `notes` then lacks.
-std::string_view take_word(std::string_view& notes) {
-  const std::size_t end = std::min(notes.find(' '), notes.size());
-  const std::string_view word = notes.substr(0, end);
-  notes.remove_prefix(std::min(end + 1, notes.size()));
-  return word;
-}
 
 bool has_word(std::string_view notes, std::string_view wanted) {
   while (!notes.empty()) {
