@@ -135,7 +135,13 @@ Outcome<JournalReport> to_directory(const BackupChoice& choice, Time now) {
   if (!taken) return cause_of(taken.error(), choice.directory);
   Grown grown = grow(before, *parts, *taken, now);
   if (choice.keep && is_longer) prune(grown.manifest, now - *choice.keep);
-  if (auto finished = directory->finish(grown.manifest); !finished) return finished.error();
+  // Of a backup that begins at another one: what is new. There may be nothing.
+  const bool is_part = before && !is_longer;
+  const auto& files_of_all = grown.manifest.files;
+  const Lsn first = !is_part         ? files_of_all.front().first
+                    : taken->empty() ? files_of_all.back().end()
+                                     : taken->front().file.first;
+  if (auto finished = directory->finish(grown.manifest, first); !finished) return finished.error();
   if (auto written = write_manifest_file(choice, grown.manifest); !written) return written.error();
   if (before) return JournalReport{.text = tell(grown), .damage = {}};
   auto report = check_journal(choice.to);

@@ -155,12 +155,9 @@ void BackupDirectory::remove_others(const BackupManifest* manifest) const {
   for (const auto& path : removed) std::filesystem::remove(path, ignored);
 }
 
-Outcome<Done> BackupDirectory::finish(const BackupManifest& manifest) {
-  // Of the last run only: a server that starts on a backup with a gap is refused.
-  const BackupRun run = runs_of(manifest).back();
-  const Lsn oldest = manifest.points[run.first].begin;
+Outcome<Done> BackupDirectory::finish(const BackupManifest& manifest, Lsn first) {
   Outcome<Done> done = journal::write_extent(
-      *files_, path_, {.oldest = oldest, .newest = manifest.files.back().first});
+      *files_, path_, {.oldest = first, .newest = manifest.files.back().first});
   if (done) done = files_->sync_directory(path_);
   if (done) done = replace_file(path_ + "/" + kManifestName, encode(manifest));
   if (!done) return done;

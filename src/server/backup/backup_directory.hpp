@@ -30,8 +30,8 @@ class BackupDirectory {
   [[nodiscard]] const std::optional<BackupManifest>& before() const { return before_; }
 
   /// From now on this is the backup. What it does not list is removed. A problem leaves the one
-  /// before.
-  [[nodiscard]] Outcome<Done> finish(const BackupManifest& manifest);
+  /// before. `first`: the first file that must be here; an earlier backup has those before it.
+  [[nodiscard]] Outcome<Done> finish(const BackupManifest& manifest, Lsn first);
 
  private:
   BackupDirectory(std::string path, bool was_there)

@@ -5,6 +5,8 @@
 #include <optional>
 #include <system_error>
 
+#include "journal/file/file_system.hpp"
+#include "journal/file/log_files.hpp"
 #include "journal/file/log_format.hpp"
 #include "server/backup/segment_batches.hpp"
 #include "server/tools/progress_line.hpp"
@@ -36,7 +38,7 @@ Compared compare(const std::string& directory, const BackupManifest& manifest) {
   for (const BackupFile& file : manifest.files) {
     const std::string path = path_of(directory, file);
     const auto size = size_of(path);
-    if (!size) ++found.elsewhere;
+    if (!size && found.damages.empty()) ++found.elsewhere;
     if (size.value_or(0) < file.bytes) continue;
     const auto bytes = read_start(path, file.bytes);
     if (!bytes) {
@@ -56,11 +58,15 @@ Compared compare(const std::string& directory, const BackupManifest& manifest) {
 std::vector<std::string> look_at_files(const std::string& directory,
                                        const BackupManifest& manifest) {
   std::vector<std::string> wrong;
+  journal::PosixFileSystem files;
+  const auto extent = journal::extent_in(files, directory);
+  const bool is_known = extent && extent->has_value();
   bool has_earlier = false;
   for (const BackupFile& file : manifest.files) {
     const std::string path = path_of(directory, file);
     const auto bytes = size_of(path);
-    if (!bytes && has_earlier) wrong.push_back(path + " is missing");
+    const bool must_be_here = has_earlier || (is_known && file.first >= (*extent)->oldest);
+    if (!bytes && must_be_here) wrong.push_back(path + " is missing");
     // The last one is longer where a backup was interrupted.
     if (bytes && *bytes < file.bytes) wrong.push_back(path + " is shorter than the manifest says");
     has_earlier = has_earlier || bytes.has_value();
@@ -77,7 +83,11 @@ Outcome<JournalReport> check_backup(const std::string& directory) {
   if (compared.elsewhere > 0) {
     report.text += "files that an earlier backup has: " + std::to_string(compared.elsewhere) + "\n";
   }
-  report.text += "can be restored: any time " + tell_times(*manifest) + "\n";
+  const char* const with_it =
+      compared.elsewhere > 0 ? "together with that one, any time " : "any time ";
+  if (compared.damages.empty()) {
+    report.text += std::string("can be restored: ") + with_it + tell_times(*manifest) + "\n";
+  }
   for (const std::string& damage : compared.damages) report.text += "damage: " + damage + "\n";
   if (!compared.damages.empty()) {
     report.damage = compared.damages.front();

@@ -10,8 +10,9 @@
 /// The files of a backup in its directory, compared with its manifest.
 namespace millrace::server {
 
-/// What is wrong as far as names and sizes tell, a line each. The first files may be missing: a
-/// backup that begins at another one has only what is new since then, if there is something.
+/// What is wrong as far as names and sizes tell, a line each. The first files may be missing where
+/// the backup begins at another one. Its file `extent` says so; one that was unpacked of a stream
+/// has none.
 [[nodiscard]] std::vector<std::string> look_at_files(const std::string& directory,
                                                      const BackupManifest& manifest);
 

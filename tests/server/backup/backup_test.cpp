@@ -161,6 +161,8 @@ TEST_CASE("backup: only what is new can be in a directory of its own, and needs 
   CHECK(has(both, mail_ready(200)));
   const auto checked = check_directory(next);
   CHECK(has(checked, "files that an earlier backup has: 1"));
+  CHECK(checked->text.find("can be restored: together with that one, any time from ") !=
+        std::string::npos);
   CHECK(has(checked, "no damage"));
   CHECK_FALSE(checked->damage);
 }
@@ -181,6 +183,8 @@ TEST_CASE("backup: one of which a file is missing is nothing to begin at") {
   CHECK(refusal() == "--since: " + paths[1] + " is shorter than the manifest says");
   std::filesystem::remove(paths[1]);
   CHECK(refusal() == "--since: " + paths[1] + " is missing");
+  for (const std::string& path : paths) std::filesystem::remove(path);
+  CHECK(refusal() == "--since: " + paths[0] + " is missing");
   CHECK_FALSE(std::filesystem::exists(backed.scratch.path("next")));
 }
 
@@ -192,6 +196,10 @@ TEST_CASE("backup: check compares it with its manifest") {
   const auto whole = check_directory(backed.copy);
   CHECK(has(whole, "files that match the manifest: " + std::to_string(paths.size())));
   CHECK_FALSE(whole->damage);
+  const std::string first = backed.scratch.path("first");
+  std::filesystem::rename(paths[0], first);
+  CHECK(check_directory(backed.copy)->damage == paths[0] + " is missing");
+  std::filesystem::rename(first, paths[0]);
   // Of the last file a server would take each of these for a torn tail.
   const auto size = std::filesystem::file_size(paths.back());
   flip_byte(paths.back(), static_cast<std::streamoff>(backed.manifest().files.back().bytes) - 9);
