@@ -173,7 +173,7 @@ Outcome<JournalReport> to_stream(const BackupChoice& choice, Time now) {
 
 Outcome<JournalReport> back_up_journal(const BackupChoice& choice) {
   if (auto fit = refuse_unfinished_or_exported(choice.directory); !fit) return fit.error();
-  if (!refuse_backup(choice.directory)) {
+  if (is_backup(choice.directory)) {
     return Problem{choice.directory + " is a backup: copy the directory, or send it with tar"};
   }
   if (auto checked = check_manifest_file(choice.manifest); !checked) return checked.error();

@@ -70,9 +70,13 @@ Outcome<Done> replace_file(const std::string& path, std::string_view text) {
   return journal::PosixFileSystem().sync_directory(parent.empty() ? "." : parent);
 }
 
-Outcome<Done> refuse_backup(const std::string& directory) {
+bool is_backup(const std::string& directory) {
   std::error_code error;
-  if (!std::filesystem::exists(directory + "/" + kManifestName, error)) return Done{};
+  return std::filesystem::exists(directory + "/" + kManifestName, error);
+}
+
+Outcome<Done> refuse_backup(const std::string& directory) {
+  if (!is_backup(directory)) return Done{};
   return Problem{directory +
                  " is a backup, and a server would change it: make a data directory "
                  "of it with `millrace restore " +

@@ -56,7 +56,10 @@ class BackupDirectory {
 /// True when `path` is the directory or lies in it, by any name. `path` need not exist.
 [[nodiscard]] bool lies_in(const std::string& path, const std::string& directory);
 
-/// Refuses a directory with a manifest, which no server may use.
+/// The directory has a manifest.
+[[nodiscard]] bool is_backup(const std::string& directory);
+
+/// Refuses a backup, which no server may use.
 [[nodiscard]] Outcome<Done> refuse_backup(const std::string& directory);
 
 }  // namespace millrace::server

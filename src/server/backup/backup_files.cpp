@@ -1,6 +1,5 @@
 #include "server/backup/backup_files.hpp"
 
-#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -8,6 +7,7 @@
 #include "journal/file/file_system.hpp"
 #include "journal/file/log_files.hpp"
 #include "journal/file/log_format.hpp"
+#include "server/backup/backup_directory.hpp"
 #include "server/backup/segment_batches.hpp"
 #include "server/tools/progress_line.hpp"
 
@@ -83,16 +83,13 @@ Outcome<JournalReport> check_backup(const std::string& directory) {
   if (compared.elsewhere > 0) {
     report.text += "files that an earlier backup has: " + std::to_string(compared.elsewhere) + "\n";
   }
-  const char* const with_it =
-      compared.elsewhere > 0 ? "together with that one, any time " : "any time ";
-  if (compared.damages.empty()) {
-    report.text += std::string("can be restored: ") + with_it + tell_times(*manifest) + "\n";
-  }
   for (const std::string& damage : compared.damages) report.text += "damage: " + damage + "\n";
   if (!compared.damages.empty()) {
     report.damage = compared.damages.front();
     return report;
   }
+  const std::string with_it = compared.elsewhere > 0 ? "together with that one, " : "";
+  report.text += "can be restored: " + with_it + "any time " + tell_times(*manifest) + "\n";
   const bool is_one_log = compared.elsewhere == 0 && runs_of(*manifest).size() == 1;
   if (!is_one_log) {
     report.text += "no damage\n";
@@ -106,9 +103,7 @@ Outcome<JournalReport> check_backup(const std::string& directory) {
 }
 
 Outcome<JournalReport> check_directory(const std::string& directory) {
-  std::error_code error;
-  const bool is_backup = std::filesystem::exists(directory + "/" + kManifestName, error);
-  return is_backup ? check_backup(directory) : check_journal(directory);
+  return is_backup(directory) ? check_backup(directory) : check_journal(directory);
 }
 
 }  // namespace millrace::server

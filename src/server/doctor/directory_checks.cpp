@@ -23,7 +23,7 @@
 #include "journal/file/log_format.hpp"
 #include "journal/file/log_names.hpp"
 #include "journal/posix/descriptor.hpp"
-#include "server/backup/manifest.hpp"
+#include "server/backup/backup_directory.hpp"
 #include "server/doctor/directory_user.hpp"
 #include "server/export/export_mark.hpp"
 #include "server/foreign_jobs.hpp"
@@ -155,11 +155,11 @@ Finding look_at_journal(const std::string& directory) {
     finding.command = foreign->command;
     return finding;
   }
-  std::error_code error;
-  if (std::filesystem::exists(directory + "/" + kManifestName, error)) {
+  if (is_backup(directory)) {
     finding.seen = directory + " is a backup";
     finding.means = "no server starts on it";
     finding.to_do = "make a data directory of it";
+    std::error_code error;
     const std::string path = std::filesystem::canonical(directory, error).string();
     finding.command =
         "millrace restore " + shell_word(path) + " --to " + shell_word(path + "-restored");

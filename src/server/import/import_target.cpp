@@ -42,9 +42,7 @@ std::string marked_source(const ImportTarget::Options& options) {
 
 Outcome<Done> refuse_directory(journal::FileSystem& files, const std::string& directory) {
   if (auto kept = refuse_exported(directory); !kept) return kept;
-  if (!refuse_backup(directory)) {
-    return Problem{directory + " is a backup: name a new directory"};
-  }
+  if (is_backup(directory)) return Problem{directory + " is a backup: name a new directory"};
   if (auto own = refuse_foreign_jobs(directory); !own) {
     return Problem{directory + " has jobs of another server: name a new directory"};
   }
