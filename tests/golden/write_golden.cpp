@@ -1,6 +1,7 @@
 /// Writes a golden journal of the present format into a new folder, and a file that says what it
 /// holds.
 
+#include <cstdint>
 #include <cstdio>
 #include <fstream>
 #include <memory>
@@ -21,10 +22,11 @@ namespace {
 
 /// A server on the journal of that directory.
 struct Process {
-  explicit Process(journal::FileSystem& files, const std::string& directory) {
+  Process(journal::FileSystem& files, const std::string& directory, std::uint64_t start_id) {
     journal::FileJournalOptions options;
     options.segment_bytes = 4096;
     options.salt = 0x5eed;
+    options.start_id = start_id;
     auto opened = journal::FileJournal::open(files, directory, std::move(options));
     CHECK(opened.has_value());
     journal = std::move(*opened);
@@ -62,12 +64,12 @@ void tear(const std::string& directory) {
 void write(const std::string& directory) {
   journal::PosixFileSystem files;
   {
-    Process first(files, directory);
+    Process first(files, directory, 0x1001);
     for (std::string& batch : record_life())
       (void)first.journal->append(kOnlyEpoch, std::move(batch));
   }
   {
-    Process second(files, directory);
+    Process second(files, directory, 0x1002);
     clean(second);
     std::ofstream(directory + "/expected.txt") << tell(second.broker.view());
   }

@@ -23,6 +23,7 @@ FileJournalOptions small_segments(std::uint64_t segment_bytes) {
   FileJournalOptions options;
   options.segment_bytes = segment_bytes;
   options.salt = kSalt;
+  options.start_id = kStartId;
   return options;
 }
 

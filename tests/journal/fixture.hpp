@@ -20,6 +20,7 @@ std::vector<Lsn> segments_of(FileSystem& files, const std::string& directory);
 inline const std::string kDirectory = "/journal";
 
 inline constexpr std::uint64_t kSalt = 0x5eed;
+inline constexpr std::uint64_t kStartId = 0x1d;
 
 /// A directory of the real disk that is removed when the test ends.
 class TemporaryDirectory {
@@ -32,7 +33,7 @@ class TemporaryDirectory {
   std::string path_;
 };
 
-/// Small segments and a known salt.
+/// Small segments, a known salt and a known start.
 FileJournalOptions small_segments(std::uint64_t segment_bytes = 512);
 
 /// The same, but a disk failure does not end the process: its text is put into `failure`.

@@ -15,9 +15,7 @@
 namespace millrace::journal {
 namespace {
 
-/// Random, since it is part of every frame's checksum: so no client can store bytes that look like
-/// a frame, and old frames in reused room never pass for new ones.
-std::uint64_t draw_salt() {
+std::uint64_t draw_number() {
   std::random_device device;
   return (std::uint64_t{device()} << 32) | device();
 }
@@ -28,7 +26,11 @@ void say_and_end(const Problem& problem) {
 }
 
 FileJournalOptions with_defaults(FileJournalOptions options) {
-  if (!options.salt) options.salt = draw_salt();
+  // Part of every frame's checksum: so no client can store bytes that look like a frame, and old
+  // frames in reused room never pass for new ones.
+  if (!options.salt) options.salt = draw_number();
+  // Another one: it is in the manifests of backups, where no salt belongs.
+  if (!options.start_id) options.start_id = draw_number();
   if (!options.on_failure) options.on_failure = say_and_end;
   return options;
 }

@@ -30,6 +30,9 @@ struct FileJournalOptions {
   /// can guess it and store a body that is taken for a frame.
   std::optional<std::uint64_t> salt = std::nullopt;
 
+  /// Names this process among those that wrote to the log. nullopt: drawn from the system.
+  std::optional<std::uint64_t> start_id = std::nullopt;
+
   /// Called once, on the writer's thread, when the disk has failed. Empty: writes the problem to
   /// stderr and calls `end_process`. A function that returns leaves a journal that stores nothing
   /// more: `durable()` stays as it is, and `sync` comes back at once.

@@ -28,6 +28,10 @@ constexpr std::size_t kOldestAt = 8;
 constexpr std::size_t kNewestAt = 16;
 constexpr std::size_t kEndAt = 24;
 
+constexpr std::size_t kStartAt = 0;
+constexpr std::size_t kStartIdAt = 8;
+constexpr std::size_t kStartChecksumAt = 16;
+
 constexpr std::size_t kPayloadChecksumAt = 0;
 constexpr std::size_t kHeaderChecksumAt = 8;
 constexpr std::size_t kPayloadBytesAt = 12;
@@ -139,6 +143,22 @@ std::optional<LogExtent> decode_extent(std::string_view bytes) {
   return LogExtent{.oldest = load<Lsn>(bytes.data() + kOldestAt),
                    .newest = load<Lsn>(bytes.data() + kNewestAt),
                    .end = has_end ? load<Lsn>(bytes.data() + kEndAt) : 0};
+}
+
+std::array<char, kStartBytes> encode_start(const LogStart& start) {
+  std::array<char, kStartBytes> bytes = {};
+  store(bytes.data() + kStartAt, start.at);
+  store(bytes.data() + kStartIdAt, start.id);
+  store(bytes.data() + kStartChecksumAt, XXH3_64bits(bytes.data(), kStartChecksumAt));
+  return bytes;
+}
+
+std::optional<LogStart> decode_start(std::string_view bytes) {
+  if (bytes.size() != kStartBytes) return std::nullopt;
+  const auto checksum = load<std::uint64_t>(bytes.data() + kStartChecksumAt);
+  if (checksum != XXH3_64bits(bytes.data(), kStartChecksumAt)) return std::nullopt;
+  return LogStart{.at = load<Lsn>(bytes.data() + kStartAt),
+                  .id = load<std::uint64_t>(bytes.data() + kStartIdAt)};
 }
 
 std::array<char, kFrameHeaderBytes> encode_frame_header(std::string_view payload, Lsn durable,

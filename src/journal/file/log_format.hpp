@@ -79,6 +79,23 @@ std::array<char, kExtentBytes> encode_extent(const LogExtent& extent);
 /// nullopt when the bytes are not whole.
 std::optional<LogExtent> decode_extent(std::string_view bytes);
 
+/// A process began to write to a log.
+///
+///     start = at:u64 id:u64 checksum:u64
+struct LogStart {
+  Lsn at = 0;            ///< where the log ended then
+  std::uint64_t id = 0;  ///< random, one per process
+
+  bool operator==(const LogStart&) const = default;
+};
+
+inline constexpr std::size_t kStartBytes = 24;
+
+std::array<char, kStartBytes> encode_start(const LogStart& start);
+
+/// nullopt when the bytes are not whole.
+std::optional<LogStart> decode_start(std::string_view bytes);
+
 /// The place of a frame. It is mixed into the checksums, so bytes of another place never pass.
 struct FramePlace {
   Lsn lsn = 0;

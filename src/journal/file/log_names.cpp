@@ -5,6 +5,7 @@
 
 #include "journal/file/log_files.hpp"
 #include "journal/file/log_format.hpp"
+#include "journal/file/log_starts.hpp"
 #include "journal/file/reserve.hpp"
 #include "journal/writer/removal.hpp"
 
@@ -19,6 +20,7 @@ Outcome<LogNames> names_in(FileSystem& files, const std::string& directory) {
     if (is_numbered(name, kReservedPrefix)) names.reserved.push_back(name);
     if (is_numbered(name, kRemovedPrefix)) names.removed.push_back(name);
     if (name == kExtentName) names.has_extent = true;
+    if (name == kStartsName) names.has_starts = true;
   }
   std::sort(names.segments.begin(), names.segments.end());
   return names;

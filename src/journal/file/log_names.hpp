@@ -15,6 +15,7 @@ struct LogNames {
   std::vector<std::string> reserved;  ///< names in the directory; see `Reserve`
   std::vector<std::string> removed;   ///< names in the directory; see `Removal`
   bool has_extent = false;            ///< see `ExtentFile`
+  bool has_starts = false;            ///< see `LogStarts`
 };
 
 /// Lists the directory once. Somebody else may change it at any time, unless it is locked.

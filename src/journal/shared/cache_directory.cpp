@@ -6,6 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "journal/file/log_files.hpp"
+#include "journal/file/log_starts.hpp"
+
 namespace millrace::journal {
 namespace {
 
@@ -23,7 +26,7 @@ bool is_segment(const std::string& name) {
 
 /// docs/journal-format.md lists the names.
 bool is_of_journal(const std::string& name) {
-  return is_segment(name) || name == kBrokenMark || name == "extent" ||
+  return is_segment(name) || name == kBrokenMark || name == kExtentName || name == kStartsName ||
          name.starts_with("spare-") || name.starts_with("removed-");
 }
 

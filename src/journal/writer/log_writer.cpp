@@ -6,6 +6,7 @@
 
 #include "base/check.hpp"
 #include "journal/file/log_files.hpp"
+#include "journal/file/log_starts.hpp"
 
 namespace millrace::journal {
 namespace {
@@ -58,7 +59,12 @@ Outcome<Done> LogWriter::resume(const LogReader& reader, const LogEnd& log) {
     if (removed) removed = files_.sync_directory(directory_);
     if (!removed) return removed;
   }
-  const Outcome<Done> done = continue_log(reader, log, *names);
+  Outcome<Done> done = continue_log(reader, log, *names);
+  // Before the first frame of this process.
+  if (done) {
+    done =
+        note_start(files_, directory_, names->has_starts, {.at = log.end, .id = options_.start_id});
+  }
   return done ? reserve_.resume(names->reserved) : done;
 }
 

@@ -42,6 +42,7 @@ class LogWriter {
   struct Options {
     std::uint64_t segment_bytes = 0;      ///< what is preallocated; longer batches get more
     std::uint64_t salt = 0;               ///< of new segments
+    std::uint64_t start_id = 0;           ///< of this process; see `LogStart`
     bool zeroes_ahead = false;            ///< see `write_run`
     std::uint64_t reserved_segments = 0;  ///< for a full disk
   };

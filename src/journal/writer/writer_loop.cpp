@@ -20,6 +20,7 @@ constexpr std::chrono::milliseconds kIdleLockLookInterval{500};
 LogWriter::Options log_options(const FileJournalOptions& options) {
   return {.segment_bytes = options.segment_bytes,
           .salt = options.salt.value(),
+          .start_id = options.start_id.value(),
           // Zeros ahead make each sync cheaper. Without a sync per batch they would only be more to
           // write.
           .zeroes_ahead = options.sync_mode == SyncMode::kAlways,

@@ -41,7 +41,8 @@ class WriterLoop {
     Lock& lock;  ///< of the directory
   };
 
-  /// `files` and `options`, whose `salt` and `on_failure` must be set, must outlive the loop.
+  /// `files` and `options` must outlive the loop. All that may be left out of the options must be
+  /// set.
   WriterLoop(FileSystem& files, const std::string& directory, const FileJournalOptions& options,
              Shared shared, Clock now);
 

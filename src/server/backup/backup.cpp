@@ -11,6 +11,7 @@
 #include "faktory/json/timestamp.hpp"
 #include "http/kit/text.hpp"
 #include "journal/file/backup.hpp"
+#include "journal/file/log_starts.hpp"
 #include "server/backup/backup_directory.hpp"
 #include "server/backup/backup_files.hpp"
 #include "server/backup/manifest.hpp"
@@ -26,17 +27,20 @@ struct Grown {
   BackupManifest manifest;
   std::size_t new_files = 0;
   std::uint64_t new_bytes = 0;
-  bool has_gap = false;  ///< compaction was faster than the backups
+  bool has_gap = false;    ///< compaction was faster than the backups
+  bool is_proven = false;  ///< that both are of one journal
 };
 
 Grown grow(const std::optional<BackupManifest>& since,
            const std::vector<journal::BackupPart>& parts, const std::vector<ReadFile>& taken,
-           Time now) {
+           const journal::LogStarts& starts, Time now) {
   Grown grown{.manifest = since.value_or(BackupManifest{})};
-  auto& [points, files] = grown.manifest;
+  auto& [writer, points, files] = grown.manifest;
   BackupPoint point{.begin = parts.front().header.first};
   if (!points.empty()) point.told = points.back().told;
   grown.has_gap = !points.empty() && point.begin > points.back().end;
+  const bool has_shared = files.empty() || point.begin <= files.back().first;
+  grown.is_proven = has_shared || writer.has_value();
   for (const ReadFile& read : taken) {
     if (!files.empty() && files.back().first == read.file.first) files.pop_back();
     files.push_back(read.file);
@@ -45,6 +49,7 @@ Grown grow(const std::optional<BackupManifest>& since,
     grown.new_bytes += read.file.bytes;
   }
   point.end = files.back().end();
+  writer = starts.writer_until(point.end);
   if (point.told == Time{}) point.told = now;
   point.at = std::max(now, point.told);
   // Of two that end together, one tells all: nothing has happened in between.
@@ -67,6 +72,11 @@ std::string tell(const Grown& grown) {
         "to restore any time after " +
         faktory::format_time(points[points.size() - 2].at) + "\n";
   }
+  if (!grown.is_proven) {
+    text +=
+        "warning: the earlier backup does not say of which journal it is: nothing shows that it is "
+        "of this one\n";
+  }
   return text + "can be restored: any time " + tell_times(grown.manifest) + "\n";
 }
 
@@ -85,6 +95,14 @@ Outcome<std::optional<BackupManifest>> read_since(const std::string& since) {
     if (!wrong.empty()) return Problem{"--since: " + wrong.front()};
   }
   return std::optional(std::move(*manifest));
+}
+
+EarlierBackup earlier(const std::optional<BackupManifest>& manifest, const std::string& name,
+                      const journal::LogStarts& starts) {
+  if (!manifest) return {};
+  const auto& writer = manifest->writer;
+  const bool is_other = writer && starts.writer_until(manifest->points.back().end) != writer;
+  return {.manifest = &*manifest, .name = name, .is_of_other_log = is_other};
 }
 
 bool is_same(const std::string& one, const std::string& other) {
@@ -126,14 +144,19 @@ Outcome<JournalReport> to_directory(const BackupChoice& choice, Time now) {
   auto since = is_longer ? directory->before() : read_since(choice.since);
   if (!since) return since.error();
   const std::optional<BackupManifest>& before = *since;
-  NewFiles target(before ? &*before : nullptr, choice.since, choice.to);
   journal::PosixFileSystem files;
+  const auto starts = journal::starts_in(files, choice.directory);
+  if (!starts) return starts.error();
+  NewFiles target(earlier(before, choice.since, *starts), choice.to);
   const auto parts = journal::back_up(files, choice.directory, target);
   if (!parts) return cause_of(parts.error(), choice.directory);
   if (auto checked = target.check_end(*parts); !checked) return checked.error();
   const auto taken = target.read();
   if (!taken) return cause_of(taken.error(), choice.directory);
-  Grown grown = grow(before, *parts, *taken, now);
+  // Once more: the server may have started again meanwhile.
+  const auto starts_after = journal::starts_in(files, choice.directory);
+  if (!starts_after) return starts_after.error();
+  Grown grown = grow(before, *parts, *taken, *starts_after, now);
   if (choice.keep && is_longer) prune(grown.manifest, now - *choice.keep);
   // Of a backup that begins at another one: what is new. There may be nothing.
   const bool is_part = before && !is_longer;
@@ -156,12 +179,17 @@ Outcome<JournalReport> to_stream(const BackupChoice& choice, Time now) {
   const auto since = read_since(choice.since);
   if (!since) return since.error();
   TarWriter out(STDOUT_FILENO, "stdout");
-  SentFiles target(*since ? &**since : nullptr, choice.since, out);
   journal::PosixFileSystem files;
+  const auto starts = journal::starts_in(files, choice.directory);
+  if (!starts) return starts.error();
+  SentFiles target(earlier(*since, choice.since, *starts), out);
   const auto parts = journal::back_up(files, choice.directory, target);
   if (!parts) return cause_of(parts.error(), choice.directory);
   if (auto checked = target.check_end(*parts); !checked) return checked.error();
-  const Grown grown = grow(*since, *parts, target.sent(), now);
+  // Once more: the server may have started again meanwhile.
+  const auto starts_after = journal::starts_in(files, choice.directory);
+  if (!starts_after) return starts_after.error();
+  const Grown grown = grow(*since, *parts, target.sent(), *starts_after, now);
   Outcome<Done> done = out.add(kManifestName, encode(grown.manifest));
   if (done) done = out.end();
   if (done) done = write_manifest_file(choice, grown.manifest);

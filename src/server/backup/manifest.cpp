@@ -16,7 +16,9 @@ namespace millrace::server {
 namespace {
 
 constexpr std::string_view kMagic = "millrace-backup ";
-constexpr std::string_view kBackupFormat = "1";
+constexpr std::string_view kBackupFormat = "2";
+/// It has no writer.
+constexpr std::string_view kOldBackupFormat = "1";
 constexpr std::string_view kSumStart = "sha256 ";
 constexpr std::size_t kSumHexBytes = 64;
 /// Of a year of points, one a minute, it has 60 MiB.
@@ -42,6 +44,11 @@ std::optional<BackupFile> parse_file(std::string_view line) {
 /// False where the line says nothing that may follow what is there.
 bool add_line(std::string_view line, BackupManifest& manifest) {
   const std::string_view kind = take_word(line);
+  if (kind == "writer") {
+    if (manifest.writer || !manifest.points.empty() || !manifest.files.empty()) return false;
+    manifest.writer = parse_number<std::uint64_t>(line);
+    return manifest.writer.has_value();
+  }
   if (kind == "point") {
     const auto point = parse_point(line);
     if (!point || !manifest.files.empty()) return false;
@@ -110,6 +117,7 @@ std::string tell_times(const BackupManifest& manifest) {
 
 std::string encode(const BackupManifest& manifest) {
   std::string text = std::string(kMagic) + std::string(kBackupFormat) + "\n";
+  if (manifest.writer) text += "writer " + std::to_string(*manifest.writer) + "\n";
   for (const BackupPoint& point : manifest.points) {
     text += "point " + faktory::format_time(point.at) + " " + faktory::format_time(point.told) +
             " " + std::to_string(point.begin) + " " + std::to_string(point.end) + "\n";
@@ -126,9 +134,11 @@ Outcome<BackupManifest> parse_manifest(std::string_view text, const std::string&
   std::string_view first = take_line(rest);
   if (!first.starts_with(kMagic)) return Problem{path + " is not the manifest of a backup"};
   first.remove_prefix(kMagic.size());
-  if (first != kBackupFormat && parse_number<std::uint32_t>(first)) {
+  const bool is_known = first == kBackupFormat || first == kOldBackupFormat;
+  if (!is_known && parse_number<std::uint32_t>(first)) {
     return Problem{path + " has backup format " + std::string(first) +
-                   ", and this program reads format " + std::string(kBackupFormat)};
+                   ", and this program reads formats " + std::string(kOldBackupFormat) + " to " +
+                   std::string(kBackupFormat)};
   }
   const Problem not_whole{path +
                           " does not match its own checksum: it is not whole, or was changed"};

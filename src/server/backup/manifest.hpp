@@ -11,11 +11,13 @@
 
 /// The file `manifest` of a backup: what belongs to it, and to which times it can be restored.
 ///
-///     manifest = "millrace-backup 1" LF point+ file+ "sha256 " hex LF   ; of all bytes before
-///     point    = "point " at " " told " " begin " " end LF              ; oldest first
-///     file     = "file " name " " bytes " " hex LF                      ; in the order of the log
+///     manifest = "millrace-backup 2" LF writer? point+ file+ "sha256 " hex LF   ; of all before
+///     writer   = "writer " id LF                            ; the process that wrote the last
+///     bytes point    = "point " at " " told " " begin " " end LF              ; oldest first file
+///     = "file " name " " bytes " " hex LF                      ; in the order of the log
 ///
-/// Times are RFC 3339 in UTC, positions are those of the log.
+/// Times are RFC 3339 in UTC, positions are those of the log. Format 1, which has no writer, is
+/// read too.
 namespace millrace::server {
 
 inline constexpr const char* kManifestName = "manifest";
@@ -42,6 +44,8 @@ struct BackupPoint {
 };
 
 struct BackupManifest {
+  /// By the journal's file `starts`, of where the last point ends. Not set: it is not known.
+  std::optional<std::uint64_t> writer;
   std::vector<BackupPoint> points;
   std::vector<BackupFile> files;
 

@@ -35,14 +35,14 @@ struct WatchedLog {
 
 TEST_CASE("full disk watch: with room for the reserve and a segment it is not full") {
   WatchedLog watched;
-  watched.disk.set_capacity(3 * kRoomBytes + kExtentBytes);
+  watched.disk.set_capacity(3 * kRoomBytes + kExtentBytes + kStartBytes);
   CHECK_FALSE(watched.begin());
   CHECK(watched.log.reserve().is_whole());
 }
 
 TEST_CASE("full disk watch: with less it is full, and takes what it can") {
   WatchedLog watched;
-  watched.disk.set_capacity(2 * kRoomBytes + kExtentBytes);
+  watched.disk.set_capacity(2 * kRoomBytes + kExtentBytes + kStartBytes);
   CHECK(watched.begin());
   CHECK(watched.log.reserve().held() > 0);
   CHECK(watched.status.log_bytes_max() == kRoomBytes + watched.log.reserve().held());
@@ -63,7 +63,7 @@ TEST_CASE("full disk watch: a full disk is told once, with the rooms of its segm
 
 TEST_CASE("full disk watch: it looks for room once the interval is over") {
   WatchedLog watched;
-  watched.disk.set_capacity(2 * kRoomBytes + kExtentBytes);
+  watched.disk.set_capacity(2 * kRoomBytes + kExtentBytes + kStartBytes);
   watched.status.begin(0, watched.begin());
   REQUIRE(watched.full_disk.look(kBegin));
   CHECK(watched.full_disk.next_look() == kBegin + kLook);
@@ -77,7 +77,7 @@ TEST_CASE("full disk watch: it looks for room once the interval is over") {
 
 TEST_CASE("full disk watch: it tells whether somebody shares the oldest segment") {
   WatchedLog watched;
-  watched.disk.set_capacity(2 * kRoomBytes + kExtentBytes);
+  watched.disk.set_capacity(2 * kRoomBytes + kExtentBytes + kStartBytes);
   watched.status.begin(0, watched.begin());
   const std::string oldest = kDirectory + "/" + segment_name(0);
   REQUIRE(watched.disk.link(oldest, "/backup/segment"));

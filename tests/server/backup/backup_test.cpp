@@ -236,6 +236,88 @@ TEST_CASE("backup: a journal that does not go on where the backup ends is refuse
   CHECK(has(backed.restore(), mail_ready(20)));
 }
 
+TEST_CASE("backup: after compaction, too, a journal that does not go on is refused") {
+  Backed backed;
+  backed.log.put(20);
+  REQUIRE(backed.grow());
+  const BackupManifest before = backed.manifest();
+  const std::string older = backed.scratch.path("older");
+  backed.log.close();
+  std::filesystem::copy(backed.data, older);
+  std::string data = backed.data;
+  const auto compact = [&](const std::string& directory) {
+    GrowingLog log(directory);
+    log.now = backed.log.now;
+    log.put(300);
+    log.trim(static_cast<int>(segments(directory).size()) - 1);
+    log.close();
+  };
+  SUBCASE("another one") {
+    data = backed.scratch.path("other");
+    compact(data);
+  }
+  SUBCASE("one that was restored until before the backup") {
+    backed.log.open();
+    backed.log.put(5);
+    REQUIRE(backed.grow());
+    backed.log.close();
+    REQUIRE(backed.restore(backed.log.now - 2s, "new"));
+    data = backed.scratch.path("new");
+    compact(data);
+  }
+  SUBCASE("one that was set back: the copy has fewer starts than the backup knows") {
+    backed.log.open();
+    backed.log.put(5);
+    REQUIRE(backed.grow());
+    backed.log.close();
+    data = older;
+    compact(data);
+  }
+  const BackupManifest known = backed.manifest();
+  const auto refusal = [&](const BackupChoice& choice) {
+    const auto report = back_up_journal(choice);
+    return report ? "none: " + report->text : report.error().text;
+  };
+  const std::string expected = " does not go on where " + backed.copy +
+                               " ends: it is of another journal, or of one that was set back; make "
+                               "a full backup in a new directory";
+  CHECK(refusal({.directory = data, .to = backed.copy, .since = backed.copy}).ends_with(expected));
+  CHECK(refusal({.directory = data, .to = backed.scratch.path("part"), .since = backed.copy})
+            .ends_with(expected));
+  CHECK(backed.manifest() == known);
+  CHECK(known.points.front() == before.points.front());
+}
+
+TEST_CASE("backup: after compaction, a journal whose starts are lost is refused") {
+  Backed backed;
+  backed.log.put(20);
+  REQUIRE(backed.grow());
+  backed.log.put(300);
+  backed.log.trim(static_cast<int>(segments(backed.data).size()) - 1);
+  std::filesystem::remove(backed.data + "/starts");
+  const auto grown = backed.grow();
+  REQUIRE_FALSE(grown);
+  CHECK(grown.error().text.find("make a full backup in a new directory") != std::string::npos);
+}
+
+TEST_CASE("backup: one that does not say of which journal it is goes on with any, and warns") {
+  Backed backed;
+  std::filesystem::remove(backed.data + "/starts");
+  backed.log.put(20);
+  REQUIRE(backed.grow());
+  CHECK_FALSE(backed.manifest().writer.has_value());
+  backed.log.put(300);
+  backed.log.trim(static_cast<int>(segments(backed.data).size()) - 1);
+  const std::string warning =
+      "warning: the earlier backup does not say of which journal it is: nothing shows that it is "
+      "of "
+      "this one";
+  CHECK(has(backed.grow(), warning));
+  backed.log.put(1);
+  CHECK_FALSE(has(backed.grow(), warning));
+  CHECK(backed.manifest().writer.has_value());
+}
+
 TEST_CASE("backup: where compaction was faster, all is copied, and the gap is told") {
   Backed backed;
   // A backup counts as made when its last batch was, where that is later than now.

@@ -8,7 +8,8 @@ namespace {
 /// Two backups that follow each other, and one after a gap.
 BackupManifest example_manifest() {
   const std::string sum(64, 'a');
-  return {.points = {{.at = Time{10s}, .told = Time{9s}, .begin = 0, .end = 150},
+  return {.writer = 77,
+          .points = {{.at = Time{10s}, .told = Time{9s}, .begin = 0, .end = 150},
                      {.at = Time{20s}, .told = Time{15s}, .begin = 100, .end = 300},
                      {.at = Time{30s}, .told = Time{25s}, .begin = 500, .end = 600}},
           .files = {{.first = 0, .bytes = 100, .sha256 = sum},
@@ -32,7 +33,8 @@ TEST_CASE("manifest: it is read as it was written") {
 TEST_CASE("manifest: its lines are those of the grammar") {
   const std::string text = encode(example_manifest());
   CHECK(
-      text.starts_with("millrace-backup 1\n"
+      text.starts_with("millrace-backup 2\n"
+                       "writer 77\n"
                        "point 1970-01-01T00:00:10Z 1970-01-01T00:00:09Z 0 150\n"));
   CHECK(text.find("\nfile 00000000000000000100.log 200 aaaa") != std::string::npos);
 }
@@ -62,11 +64,35 @@ TEST_CASE("manifest: one whose files have not all that its points need is refuse
   CHECK(manifest_refusal(manifest) == expected);
 }
 
+TEST_CASE("manifest: one of format 1 is read, and has no writer") {
+  BackupManifest manifest = example_manifest();
+  manifest.writer.reset();
+  std::string text = encode(manifest);
+  text.replace(text.find('2'), 1, "1");
+  text.resize(text.size() - 72);
+  text += "sha256 " + sha256_of(text) + "\n";
+  const auto parsed = parse_manifest(text, "PATH");
+  REQUIRE_MESSAGE(parsed, parsed.error().text);
+  CHECK(*parsed == manifest);
+}
+
+TEST_CASE("manifest: a writer that is no number, or the second one, is refused") {
+  const auto refusal = [](const std::string& lines) {
+    const std::string text = "millrace-backup 2\n" + lines;
+    return parse_manifest(text + "sha256 " + sha256_of(text) + "\n", "PATH").error().text;
+  };
+  const std::string line_2 = "PATH cannot be read: line 2 is of no backup that this program makes";
+  CHECK(refusal("writer \n") == line_2);
+  CHECK(refusal("writer 18446744073709551616\n") == line_2);
+  CHECK(refusal("writer 1\nwriter 1\n") ==
+        "PATH cannot be read: line 3 is of no backup that this program makes");
+}
+
 TEST_CASE("manifest: files that overlap are refused") {
   BackupManifest manifest = example_manifest();
   manifest.files[0].bytes = 101;
   CHECK(manifest_refusal(manifest) ==
-        "PATH cannot be read: line 6 is of no backup that this program makes");
+        "PATH cannot be read: line 7 is of no backup that this program makes");
 }
 
 TEST_CASE("manifest: the times of each run are told") {

@@ -142,9 +142,9 @@ TEST_CASE("restore: a manifest that was changed is refused") {
     CHECK(has_text(restore_refusal(backed.restore()), path + " does not match its own checksum"));
   }
   SUBCASE("of a newer program") {
-    write_over(path, "millrace-backup 2" + text.substr(text.find('\n')));
+    write_over(path, "millrace-backup 3" + text.substr(text.find('\n')));
     CHECK(restore_refusal(backed.restore()) ==
-          path + " has backup format 2, and this program reads format 1");
+          path + " has backup format 3, and this program reads formats 1 to 2");
   }
   SUBCASE("another file") {
     write_over(path, "hello");
