@@ -163,8 +163,9 @@ Outcome<JournalReport> Export::run() {
   JournalReport report{.text = table_.text(), .damage = {}};
   if (began_at_ > 0) {
     report.text += "goes on: " + http::count_of(began_at_, "job") +
-                   " given before, not in this table; up to " + std::to_string(kGivenAtOnce) +
-                   " of those that came next may be there twice\n";
+                   " given before, not in this table; for each time that it was killed or lost its "
+                   "connection, up to " +
+                   std::to_string(kGivenAtOnce) + " jobs may be there twice\n";
   }
   for (const std::string& queue : *unpaused) report.text += "not paused there: " + queue + "\n";
   report.text += left_behind();
