@@ -9,6 +9,7 @@
 
 #include "journal/file/log_files.hpp"
 #include "journal/file/log_format.hpp"
+#include "server/backup/backup_files.hpp"
 #include "server/backup/new_segments.hpp"
 
 namespace millrace::server {
@@ -23,17 +24,16 @@ bool is_of_backup(std::string_view name) {
          name.ends_with(kDraftEnd) || journal::parse_segment_name(name);
 }
 
-/// What the backup has is there, by its size. What is in it, `restore` and `check` compare.
+/// All files are there, by their sizes: a backup that needs an earlier one does not grow. What is
+/// in them, `restore` and `check` compare.
 Outcome<Done> check_files(const std::string& path, const BackupManifest& manifest) {
-  for (const auto& file : manifest.files) {
-    const std::string name = path + "/" + journal::segment_name(file.first);
-    std::error_code error;
-    const std::uintmax_t bytes = std::filesystem::file_size(name, error);
-    // The last one is longer where a backup was interrupted.
-    if (!error && bytes >= file.bytes) continue;
-    return Problem{name + " is missing, or shorter than the manifest says: use a new directory"};
-  }
-  return Done{};
+  const std::string first = path + "/" + journal::segment_name(manifest.files.front().first);
+  std::error_code error;
+  std::vector<std::string> wrong;
+  if (!std::filesystem::exists(first, error)) wrong.push_back(first + " is missing");
+  if (wrong.empty()) wrong = look_at_files(path, manifest);
+  if (wrong.empty()) return Done{};
+  return Problem{wrong.front() + ": use a new directory"};
 }
 
 }  // namespace
@@ -48,6 +48,15 @@ bool lies_in(const std::string& path, const std::string& directory) {
     if (std::filesystem::equivalent(place, directory, missing)) return true;
   }
   return false;
+}
+
+Outcome<Done> refuse_inside(const std::string& path, const std::string& source) {
+  if (!lies_in(path, source)) return Done{};
+  std::error_code error;
+  if (!std::filesystem::equivalent(path, source, error)) {
+    return Problem{path + " must not be inside " + source};
+  }
+  return Problem{path + " cannot be source and target: use a new directory"};
 }
 
 Outcome<Done> write_new(const std::string& path, std::string_view bytes) {
@@ -85,7 +94,7 @@ Outcome<Done> refuse_backup(const std::string& directory) {
 
 Outcome<BackupDirectory> BackupDirectory::open(const std::string& path, const std::string& source,
                                                bool is_longer) {
-  if (lies_in(path, source)) return Problem{path + " must not be inside " + source};
+  if (auto apart = refuse_inside(path, source); !apart) return apart.error();
   std::error_code error;
   BackupDirectory directory(path, std::filesystem::exists(path, error));
   if (auto made = directory.files_->ensure_directory(path); !made) return made.error();

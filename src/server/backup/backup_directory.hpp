@@ -56,6 +56,9 @@ class BackupDirectory {
 /// True when `path` is the directory or lies in it, by any name. `path` need not exist.
 [[nodiscard]] bool lies_in(const std::string& path, const std::string& directory);
 
+/// Refuses a target that is the source, or lies in it.
+[[nodiscard]] Outcome<Done> refuse_inside(const std::string& path, const std::string& source);
+
 /// The directory has a manifest.
 [[nodiscard]] bool is_backup(const std::string& directory);
 

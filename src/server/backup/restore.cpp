@@ -76,7 +76,7 @@ class RestoreTarget {
 
 Outcome<RestoreTarget> RestoreTarget::open(const RestoreChoice& choice) {
   for (const std::string& source : choice.from) {
-    if (lies_in(choice.to, source)) return Problem{choice.to + " must not be inside " + source};
+    if (auto apart = refuse_inside(choice.to, source); !apart) return apart.error();
   }
   std::error_code error;
   const bool was_there = std::filesystem::exists(choice.to, error);

@@ -36,8 +36,8 @@ Outcome<JournalReport> import_jobs(const ImportChoice& choice) {
   // An import itself may be gone on with.
   if (auto ended = refuse_unfinished_restore(choice.into); !ended) return ended.error();
   for (const std::string& source : {choice.beanstalkd, choice.faktory}) {
-    const bool is_inside = !source.empty() && lies_in(choice.into, source);
-    if (is_inside) return Problem{choice.into + " is inside " + source + ": name a new directory"};
+    if (source.empty()) continue;
+    if (auto apart = refuse_inside(choice.into, source); !apart) return apart.error();
   }
   if (!choice.from.empty()) return import_running(choice);
   return choice.faktory.empty() ? import_binlog(choice) : import_faktory(choice);

@@ -30,7 +30,7 @@ class Target {
   static Outcome<Target> make(journal::FileSystem& files, const std::string& path,
                               const std::string& source) {
     if (const auto readable = files.list(source); !readable) return readable.error();
-    if (lies_in(path, source)) return Problem{path + " must not be inside " + source};
+    if (auto apart = refuse_inside(path, source); !apart) return apart.error();
     std::error_code error;
     const bool was_there = std::filesystem::exists(path, error);
     if (const auto made = files.ensure_directory(path); !made) return made.error();

@@ -98,11 +98,17 @@ TEST_CASE("backup: not into a directory that has something, or into the journal'
         scratch.path("other") + " is not empty; use a new directory");
   CHECK(has(check_journal(scratch.path("other")), "writes: 1"));
   std::filesystem::create_directory_symlink(data, scratch.path("link"));
-  for (const std::string& target : {data, data + "/new", scratch.path("link/new")}) {
+  for (const std::string& target : {data + "/new", scratch.path("link/new")}) {
     CAPTURE(target);
     const auto copied = back_up_journal({.directory = data, .to = target});
     REQUIRE_FALSE(copied);
     CHECK(copied.error().text == target + " must not be inside " + data);
+  }
+  for (const std::string& target : {data, data + "/../data", scratch.path("link")}) {
+    CAPTURE(target);
+    const auto copied = back_up_journal({.directory = data, .to = target});
+    REQUIRE_FALSE(copied);
+    CHECK(copied.error().text == target + " cannot be source and target: use a new directory");
   }
 }
 
@@ -165,9 +171,12 @@ TEST_CASE("backup: only what is new can be in a directory of its own, and needs 
         std::string::npos);
   CHECK(has(checked, "no damage"));
   CHECK_FALSE(checked->damage);
+  const auto grown = back_up_journal({.directory = backed.data, .to = next, .since = next});
+  REQUIRE_FALSE(grown);
+  CHECK(grown.error().text == next + "/00000000000000000000.log is missing: use a new directory");
 }
 
-TEST_CASE("backup: one of which a file is missing is nothing to begin at") {
+TEST_CASE("backup: one of which a file is missing is nothing to begin at, and does not grow") {
   Backed backed;
   backed.log.put(300);
   REQUIRE(backed.grow());
@@ -181,6 +190,8 @@ TEST_CASE("backup: one of which a file is missing is nothing to begin at") {
   const std::uint64_t bytes = backed.manifest().files[1].bytes;
   std::filesystem::resize_file(paths[1], bytes - 1);
   CHECK(refusal() == "--since: " + paths[1] + " is shorter than the manifest says");
+  CHECK(backed.grow().error().text ==
+        paths[1] + " is shorter than the manifest says: use a new directory");
   std::filesystem::remove(paths[1]);
   CHECK(refusal() == "--since: " + paths[1] + " is missing");
   for (const std::string& path : paths) std::filesystem::remove(path);

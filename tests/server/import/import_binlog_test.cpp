@@ -162,7 +162,7 @@ TEST_CASE("import: nothing is written into the directory of the binlog") {
   test.write(1, "");
   ImportChoice choice = test.choice();
   choice.into = choice.beanstalkd + "/new";
-  CHECK(tells(problem_of(import_jobs(choice)), "/old/new is inside "));
+  CHECK(tells(problem_of(import_jobs(choice)), "/old/new must not be inside "));
   CHECK_FALSE(std::filesystem::exists(choice.into));
 }
 

@@ -180,7 +180,7 @@ TEST_CASE("salvage: not into the journal's own directory, by whatever path") {
   std::filesystem::create_directory(data + "/inside");
   std::filesystem::create_directory_symlink(data + "/inside", scratch.path("link"));
   for (const std::string& target :
-       {data, data + "/new", data + "/inside", scratch.path("link"), scratch.path("link/new"),
+       {data + "/new", data + "/inside", scratch.path("link"), scratch.path("link/new"),
         scratch.path("nowhere/../data/new"), data + "/../data/new"}) {
     CAPTURE(target);
     const auto saved = salvage_journal(data, target);
