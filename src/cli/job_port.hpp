@@ -18,7 +18,11 @@ namespace millrace::cli {
 [[nodiscard]] inline client::Reply<client::Beanstalk> connect_to_job_port(const Choice& choice) {
   client::Target target = choice.job_port;
   target.ca_file = choice.ca_file;
-  return client::Beanstalk::connect(target);
+  auto client = client::Beanstalk::connect(target);
+  if (client || choice.has_job_port || client.error().is_refusal) return client;
+  client::Failure failure = client.error();
+  failure.text += "; --address names another port";
+  return failure;
 }
 
 }  // namespace millrace::cli

@@ -247,9 +247,9 @@ def query(text):
 
 def files(folder):
     """Names, and what the segments have, without what only says that a process is there: its lock,
-    and the room at the end of the last segment."""
+    its start, and the room at the end of the last segment."""
     try:
-        names = set(os.listdir(folder)) - {"lock"}
+        names = set(os.listdir(folder)) - {"lock", "starts"}
     except FileNotFoundError:
         return set()
     return {(name, content(os.path.join(folder, name))) for name in names}

@@ -31,6 +31,8 @@ constexpr const char* kFollowed =
     "Exit status 0: Ctrl-C ended it, or nobody reads its output. 1: the server refused. 2: wrong "
     "arguments. 3: the server cannot be reached, or has ended.";
 constexpr const char* kWatched =
+    "Keys: s sorts by the next column, / shows the queues with a part in their names, arrows "
+    "choose a queue, p pauses or resumes it, q ends it.\n"
     "Exit status 0: q or Ctrl-C ended it. 1: the server refused. 2: wrong arguments. 3: the server "
     "could not be reached, at the beginning or at the end.";
 

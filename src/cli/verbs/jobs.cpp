@@ -64,7 +64,7 @@ struct Rows {
   std::int64_t now_ms = 0;
 };
 
-Reply<Rows> read_rows(Session& session, const std::string& target) {
+Reply<Rows> search_jobs(Session& session, const std::string& target) {
   Json jobs = Json::array();
   std::uint64_t looked_at = 0;
   std::string cursor;
@@ -159,7 +159,7 @@ Exit list_finished(Session& session) {
   std::string target = "finished";
   add_filters(target, choice);
   if (!choice.outcome.empty()) add_parameter(target, "outcome", choice.outcome);
-  return show_rows(session, read_rows(session, target), finished_table);
+  return show_rows(session, search_jobs(session, target), finished_table);
 }
 
 }  // namespace
@@ -179,7 +179,7 @@ Exit list_jobs(Session& session) {
   add_parameter(target, "state", state);
   add_filters(target, choice);
   if (choice.is_reversed) add_parameter(target, "order", "desc");
-  return show_rows(session, read_rows(session, target),
+  return show_rows(session, search_jobs(session, target),
                    [&](const Rows& rows) { return jobs_table(*found, rows); });
 }
 

@@ -16,10 +16,15 @@ std::string quoted(const std::string& text) {
 
 /// A time after now is one of the server's clock.
 Reply<std::string> time_of(Session& session, const std::string& text) {
-  if (!text.starts_with('+')) return text;
-  const auto seconds = parse_seconds(std::string_view(text).substr(1));
+  // Which times there are, the server knows.
+  if (!text.empty() && is_digit(text.front())) return text;
+  const auto seconds =
+      text.starts_with('+') ? parse_seconds(std::string_view(text).substr(1)) : std::nullopt;
   if (!seconds) {
-    return Failure{.exit = Exit::kUsage, .text = "--at must be a time, or a duration such as +30m"};
+    return Failure{.exit = Exit::kUsage,
+                   .text =
+                       "--at must be a time such as 2026-12-24T18:00:00Z, or a duration such "
+                       "as +30m"};
   }
   const Reply<Answer> answer = session.api.get("overview");
   if (!answer) return answer.error();

@@ -256,6 +256,9 @@ class JobTest(CliTest):
         self.assertIn("JSON array", self.refusal("push", "Mail", "{}", status=USAGE))
         self.assertIn("JSON array", self.refusal("push", "Mail", "[1", status=USAGE))
         self.assertIn("--custom", self.refusal("push", "Mail", "--custom=[]", status=USAGE))
+        for time in ("yesterday", "+", "-30m"):
+            refusal = self.refusal("push", "Mail", f"--at={time}", status=USAGE)
+            self.assertIn("such as +30m", refusal)
         self.refusal("push", status=USAGE)
         self.refusal("push", "Mail", "--at=tomorrow", status=USAGE)
         self.refusal("push", "Mail", "--queue=bad queue", status=USAGE)
@@ -367,6 +370,7 @@ class ManyJobsTest(CliTest):
         self.assertEqual((document["changed"], document["phase"]), (2100, "done"))
         self.assertEqual(self.counts()["ready"], 1)
         self.assertIn("no job matches", self.refusal("delete", *filters, "--yes"))
+        self.assertEqual(self.run_cli("delete", *filters).stdout, "")
 
     def test_jobs_of_several_states_are_killed_and_retried(self):
         server = self.serve()

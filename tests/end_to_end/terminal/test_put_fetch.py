@@ -72,7 +72,12 @@ class PutTest(JobPortTest):
         self.assertIn("blanks", refusal)
         for wrong in ("--priority=-1", "--priority=4294967296", "--delay=x", "--address=a/b"):
             self.refusal("put", "x", wrong, status=USAGE)
-        self.refusal("put", "x", "--address=127.0.0.1:1", status=UNREACHABLE)
+        unreachable = self.refusal("put", "x", "--address=127.0.0.1:1", status=UNREACHABLE)
+        self.assertNotIn("--address", unreachable)
+        from_url = {"BEANSTALKD_URL": "", "MILLRACE_URL": "http://127.0.0.2:1"}
+        unreachable = self.refusal("put", "x", env=from_url, status=UNREACHABLE)
+        self.assertIn("cannot reach 127.0.0.2:11300: ", unreachable)
+        self.assertIn("; --address names another port", unreachable)
         self.refusal("put", "x", "--address=unix:/nowhere", status=UNREACHABLE)
         refusal = self.refusal("put", "x", "--address=nosuch.invalid", status=UNREACHABLE)
         self.assertIn("the host nosuch.invalid is not known", refusal)
