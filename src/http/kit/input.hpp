@@ -30,6 +30,9 @@ inline constexpr std::size_t kSearchBytes = 4 << 20;
 /// How many jobs one request may name.
 inline constexpr std::size_t kNamedJobsMax = 1000;
 
+/// The refusal of a `cursor` that cannot be read.
+inline constexpr const char* kWrongCursor = "cursor is not one that a list gave";
+
 [[nodiscard]] const char* name_of(JobState state);
 [[nodiscard]] std::optional<JobState> parse_state(std::string_view name);
 

@@ -119,7 +119,7 @@ ScanEnd scan(const View& view, const Place& place, const View::JobVisitor& visit
 
 Response list_errors(const Call& call) {
   const std::optional<Place> place = parse_cursor(call.request.param("cursor"));
-  if (!place) return refuse(400, "cursor is not one that a list gave");
+  if (!place) return refuse(400, kWrongCursor);
   const View& view = call.site.broker.view();
   Groups groups;
   const ScanEnd end = scan(view, *place, [&](const Job& job) { add(job, view, groups); });

@@ -45,7 +45,7 @@ Outcome<Search> read_search(const Request& request) {
   if (!limit) return limit.error();
   const std::string_view cursor = request.param("cursor");
   search.after = parse_place(cursor);
-  if (!cursor.empty() && !search.after) return Problem{"cursor is not one that a list gave"};
+  if (!cursor.empty() && !search.after) return Problem{kWrongCursor};
   const std::string_view order = request.param("order");
   if (!order.empty() && order != "asc" && order != "desc")
     return Problem{"order is not asc or desc"};

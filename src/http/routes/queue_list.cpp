@@ -145,7 +145,7 @@ Outcome<ListRequest> read_list(const Request& request, Time now) {
     const auto value = moment ? parse_number<double>(moment->first) : std::optional<double>();
     // A value that is no number comes neither before nor after another one.
     if (colon == cursor.npos || !value || !std::isfinite(*value)) {
-      return Problem{"cursor is not one that a list gave"};
+      return Problem{kWrongCursor};
     }
     list.after.emplace(*value, cursor.substr(colon + 1));
     list.as_of = moment->second;

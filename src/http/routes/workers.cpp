@@ -149,7 +149,7 @@ Response list_connections(const Call& call) {
   if (!limit) return refuse(400, limit.error().text);
   const std::string_view cursor = call.request.param("cursor");
   const auto after = cursor.empty() ? std::optional<ClientId>(0) : parse_number<ClientId>(cursor);
-  if (!after) return refuse(400, "cursor is not one that a list gave");
+  if (!after) return refuse(400, kWrongCursor);
   Json connections = Json::array();
   std::size_t seen = 0;
   ClientId last = 0;

@@ -41,7 +41,7 @@ Outcome<BatchSearch> read_batch_search(const Request& request) {
   list.limit = *limit;
   if (const std::string_view cursor = request.param("cursor"); !cursor.empty()) {
     const auto before = parse_number<std::uint64_t>(cursor);
-    if (!before) return Problem{"cursor is not one that a list gave"};
+    if (!before) return Problem{kWrongCursor};
     list.before = *before;
   }
   return list;

@@ -81,7 +81,7 @@ Response list_activity(const Call& call) {
   Activity::Number before = activity.end();
   if (const std::string_view cursor = call.request.param("cursor"); !cursor.empty()) {
     const auto number = parse_number<Activity::Number>(cursor);
-    if (!number) return refuse(400, "cursor is not one that a list gave");
+    if (!number) return refuse(400, kWrongCursor);
     before = *number;
   }
   Json rows = Json::array();

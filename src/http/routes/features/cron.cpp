@@ -76,7 +76,7 @@ Response list_cron(const Call& call) {
   const std::string_view cursor = call.request.param("cursor");
   const auto place =
       cursor.empty() ? std::optional<std::size_t>(0) : parse_number<std::size_t>(cursor);
-  if (!place) return refuse(400, "cursor is not one that a list gave");
+  if (!place) return refuse(400, kWrongCursor);
   const CronBoard& board = call.site.cron;
   Json entries = Json::array();
   for (const CronBoard::Entry& entry : board.page(*place, *limit)) {

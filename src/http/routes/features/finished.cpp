@@ -58,7 +58,7 @@ Outcome<FinishedSearch> read_search(const Request& request, const FinishedJobs& 
   const std::string_view cursor = request.param("cursor");
   if (cursor.empty()) return search;
   const auto before = parse_number<FinishedJobs::Number>(cursor);
-  if (!before) return Problem{"cursor is not one that a list gave"};
+  if (!before) return Problem{kWrongCursor};
   search.before = *before;
   return search;
 }

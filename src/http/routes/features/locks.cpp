@@ -108,7 +108,7 @@ Response list_locks(const Call& call) {
   if (!filter) return refuse(400, filter.error().text);
   const std::string_view cursor = call.request.param("cursor");
   const std::optional<LockKey> after = parse_key(cursor);
-  if (!cursor.empty() && !after) return refuse(400, "cursor is not one that a list gave");
+  if (!cursor.empty() && !after) return refuse(400, kWrongCursor);
   // Without a filter, one further than what is shown.
   const std::size_t steps = filter->is_empty() ? *limit + 1 : kSearchSteps;
   LockPage page(call, *filter, *limit);

@@ -144,7 +144,7 @@ Response list_throttle_rules(const Call& call) {
   const std::string_view cursor = call.request.param("cursor");
   const auto place =
       cursor.empty() ? std::optional<std::size_t>(0) : parse_number<std::size_t>(cursor);
-  if (!place) return refuse(400, "cursor is not one that a list gave");
+  if (!place) return refuse(400, kWrongCursor);
   const std::vector<ThrottleRule>& all = call.site.broker.view().throttle_rules();
   Json rules = Json::array();
   std::size_t next = std::min(*place, all.size());
