@@ -38,8 +38,9 @@ LogStarts LogStarts::of(std::string_view bytes) {
     if (!start && bytes.size() > kStartBytes) return {};
     if (!start) break;
     // The log ended here: what was written after it is lost, or there never was anything.
-    std::erase_if(found.starts_, [&](const LogStart& other) { return other.at >= start->at; });
-    found.starts_.push_back(*start);
+    auto& starts = found.starts_;
+    while (!starts.empty() && starts.back().at >= start->at) starts.pop_back();
+    starts.push_back(*start);
     found.bytes_ += kStartBytes;
     bytes.remove_prefix(kStartBytes);
   }
