@@ -97,12 +97,16 @@ Outcome<std::optional<BackupManifest>> read_since(const std::string& since) {
   return std::optional(std::move(*manifest));
 }
 
-EarlierBackup earlier(const std::optional<BackupManifest>& manifest, const std::string& name,
-                      const journal::LogStarts& starts) {
-  if (!manifest) return {};
-  const auto& writer = manifest->writer;
-  const bool is_other = writer && starts.writer_until(manifest->points.back().end) != writer;
-  return {.manifest = &*manifest, .name = name, .is_of_other_log = is_other};
+/// The process that wrote the end of the earlier backup must have written the journal until there.
+/// So it is the same one also where no segment is left that both have, and not one that was
+/// restored from the backup.
+Outcome<Done> check_writer(const BackupManifest& since, const BackupChoice& choice) {
+  if (!since.writer) return Done{};
+  journal::PosixFileSystem files;
+  const auto starts = journal::starts_in(files, choice.directory);
+  if (!starts) return starts.error();
+  if (starts->writer_until(since.points.back().end) == since.writer) return Done{};
+  return does_not_go_on(choice.directory, choice.since);
 }
 
 bool is_same(const std::string& one, const std::string& other) {
@@ -144,19 +148,19 @@ Outcome<JournalReport> to_directory(const BackupChoice& choice, Time now) {
   auto since = is_longer ? directory->before() : read_since(choice.since);
   if (!since) return since.error();
   const std::optional<BackupManifest>& before = *since;
+  if (before) {
+    if (auto checked = check_writer(*before, choice); !checked) return checked.error();
+  }
+  NewFiles target(before ? &*before : nullptr, choice.since, choice.to);
   journal::PosixFileSystem files;
-  const auto starts = journal::starts_in(files, choice.directory);
-  if (!starts) return starts.error();
-  NewFiles target(earlier(before, choice.since, *starts), choice.to);
   const auto parts = journal::back_up(files, choice.directory, target);
   if (!parts) return cause_of(parts.error(), choice.directory);
   if (auto checked = target.check_end(*parts); !checked) return checked.error();
   const auto taken = target.read();
   if (!taken) return cause_of(taken.error(), choice.directory);
-  // Once more: the server may have started again meanwhile.
-  const auto starts_after = journal::starts_in(files, choice.directory);
-  if (!starts_after) return starts_after.error();
-  Grown grown = grow(before, *parts, *taken, *starts_after, now);
+  const auto starts = journal::starts_in(files, choice.directory);
+  if (!starts) return starts.error();
+  Grown grown = grow(before, *parts, *taken, *starts, now);
   if (choice.keep && is_longer) prune(grown.manifest, now - *choice.keep);
   // Of a backup that begins at another one: what is new. There may be nothing.
   const bool is_part = before && !is_longer;
@@ -179,17 +183,17 @@ Outcome<JournalReport> to_stream(const BackupChoice& choice, Time now) {
   const auto since = read_since(choice.since);
   if (!since) return since.error();
   TarWriter out(STDOUT_FILENO, "stdout");
+  if (*since) {
+    if (auto checked = check_writer(**since, choice); !checked) return checked.error();
+  }
+  SentFiles target(*since ? &**since : nullptr, choice.since, out);
   journal::PosixFileSystem files;
-  const auto starts = journal::starts_in(files, choice.directory);
-  if (!starts) return starts.error();
-  SentFiles target(earlier(*since, choice.since, *starts), out);
   const auto parts = journal::back_up(files, choice.directory, target);
   if (!parts) return cause_of(parts.error(), choice.directory);
   if (auto checked = target.check_end(*parts); !checked) return checked.error();
-  // Once more: the server may have started again meanwhile.
-  const auto starts_after = journal::starts_in(files, choice.directory);
-  if (!starts_after) return starts_after.error();
-  const Grown grown = grow(*since, *parts, target.sent(), *starts_after, now);
+  const auto starts = journal::starts_in(files, choice.directory);
+  if (!starts) return starts.error();
+  const Grown grown = grow(*since, *parts, target.sent(), *starts, now);
   Outcome<Done> done = out.add(kManifestName, encode(grown.manifest));
   if (done) done = out.end();
   if (done) done = write_manifest_file(choice, grown.manifest);

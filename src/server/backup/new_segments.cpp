@@ -36,6 +36,13 @@ std::string draft_of(const std::string& path) {
   return path + ".part";
 }
 
+Problem does_not_go_on(const std::string& path, const std::string& name) {
+  return Problem{
+      path + " does not go on where " + name +
+      " ends: it is of another journal, or of one that was restored or set back; make a full "
+      "backup in a new directory"};
+}
+
 Outcome<ReadFile> read_file(const std::string& path, Lsn first, std::uint64_t bytes) {
   const Outcome<std::string> read = read_start(path, bytes);
   if (!read) return read.error();
@@ -43,12 +50,6 @@ Outcome<ReadFile> read_file(const std::string& path, Lsn first, std::uint64_t by
 }
 
 // ---- what is new --------------------------------------------------------------------------------
-
-Problem NewSegments::differs(const std::string& path) const {
-  return Problem{path + " does not go on where " + since_.name +
-                 " ends: it is of another journal, or of one that was set back; make a full backup "
-                 "in a new directory"};
-}
 
 Outcome<Done> NewSegments::begin() {
   is_first_ = true;
@@ -68,23 +69,23 @@ Outcome<Done> NewSegments::put(const journal::BackupPart& part) {
 }
 
 Outcome<bool> NewSegments::is_new(const journal::BackupPart& part) const {
-  if (since_.manifest == nullptr) return true;
+  if (since_ == nullptr) return true;
   const Lsn first = part.header.first;
-  const BackupFile& last = since_.manifest->files.back();
+  const BackupFile& last = since_->files.back();
   if (first == last.first) return is_longer(part);
   if (first > last.first) {
     // Where the first one comes later, compaction has removed what the earlier backup ends with.
-    if (is_first_ && (first < last.end() || since_.is_of_other_log)) return differs(part.path);
+    if (is_first_ && first < last.end()) return differs(part.path);
     return true;
   }
-  const BackupFile* const known = since_.manifest->find(first);
+  const BackupFile* const known = since_->find(first);
   if (known == nullptr || known->bytes != part.bytes) return differs(part.path);
   return false;
 }
 
 /// The file in which the earlier backup ends. If it begins as it did then, so does the log.
 Outcome<bool> NewSegments::is_longer(const journal::BackupPart& part) const {
-  const BackupFile& last = since_.manifest->files.back();
+  const BackupFile& last = since_->files.back();
   if (part.bytes < last.bytes) return differs(part.path);
   const Outcome<std::string> begin = read_start(part.path, last.bytes);
   if (!begin) return begin.error();
@@ -94,8 +95,7 @@ Outcome<bool> NewSegments::is_longer(const journal::BackupPart& part) const {
 
 Outcome<Done> NewSegments::check_end(const std::vector<journal::BackupPart>& parts) const {
   const journal::BackupPart& part = parts.back();
-  if (since_.manifest == nullptr || part.header.first >= since_.manifest->files.back().first)
-    return Done{};
+  if (since_ == nullptr || part.header.first >= since_->files.back().first) return Done{};
   return differs(part.path);
 }
 

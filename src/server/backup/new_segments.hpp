@@ -20,19 +20,18 @@ struct ReadFile {
 /// The first `bytes` bytes of the segment at `path`. A problem names it, if it is damaged.
 [[nodiscard]] Outcome<ReadFile> read_file(const std::string& path, Lsn first, std::uint64_t bytes);
 
-/// The backup that another one goes on with.
-struct EarlierBackup {
-  const BackupManifest* manifest = nullptr;  ///< null: there is none
-  std::string name = {};                     ///< in problems
-  bool is_of_other_log = false;              ///< by its writer, see `LogStarts`
-};
+/// The refusal of a log. `path`: it, or the file of it that does not fit; `name`: the earlier
+/// backup.
+[[nodiscard]] Problem does_not_go_on(const std::string& path, const std::string& name);
 
-/// Takes of a log what an earlier backup does not have. Refuses a log that is not the one of that
-/// backup: by the bytes of the last segment that both have, or by its writer where both have none.
+/// Takes of a log what an earlier backup does not have. Refuses a log that does not have the bytes
+/// of that backup, as far as both have any.
 class NewSegments : public journal::BackupTarget {
  public:
-  /// The manifest must outlive this.
-  explicit NewSegments(EarlierBackup since) : since_(std::move(since)) {}
+  /// `since`: of the earlier backup, which is called `name` in problems; null: there is none. It
+  /// must outlive this.
+  NewSegments(const BackupManifest* since, std::string name)
+      : since_(since), name_(std::move(name)) {}
 
   Outcome<Done> begin() override;
   Outcome<Done> put(const journal::BackupPart& part) final;
@@ -46,9 +45,12 @@ class NewSegments : public journal::BackupTarget {
  private:
   [[nodiscard]] Outcome<bool> is_new(const journal::BackupPart& part) const;
   [[nodiscard]] Outcome<bool> is_longer(const journal::BackupPart& part) const;
-  [[nodiscard]] Problem differs(const std::string& path) const;
+  [[nodiscard]] Problem differs(const std::string& path) const {
+    return does_not_go_on(path, name_);
+  }
 
-  EarlierBackup since_;
+  const BackupManifest* since_;
+  std::string name_;
   bool is_first_ = true;
   ProgressLine progress_{"copied", 0, ProgressLine::Unit::kBytes};
   std::uint64_t taken_bytes_ = 0;
@@ -57,8 +59,8 @@ class NewSegments : public journal::BackupTarget {
 /// Puts them into a directory. Each file gets its name when it is whole.
 class NewFiles final : public NewSegments {
  public:
-  NewFiles(EarlierBackup since, std::string directory)
-      : NewSegments(std::move(since)), directory_(std::move(directory)) {}
+  NewFiles(const BackupManifest* since, std::string name, std::string directory)
+      : NewSegments(since, std::move(name)), directory_(std::move(directory)) {}
 
   Outcome<Done> begin() override;
 
@@ -76,7 +78,8 @@ class NewFiles final : public NewSegments {
 class SentFiles final : public NewSegments {
  public:
   /// `out` must outlive this.
-  SentFiles(EarlierBackup since, TarWriter& out) : NewSegments(std::move(since)), out_(out) {}
+  SentFiles(const BackupManifest* since, std::string name, TarWriter& out)
+      : NewSegments(since, std::move(name)), out_(out) {}
 
   Outcome<Done> begin() override;
 

@@ -289,9 +289,10 @@ TEST_CASE("backup: after compaction, too, a journal that does not go on is refus
     const auto report = back_up_journal(choice);
     return report ? "none: " + report->text : report.error().text;
   };
-  const std::string expected = " does not go on where " + backed.copy +
-                               " ends: it is of another journal, or of one that was set back; make "
-                               "a full backup in a new directory";
+  const std::string expected =
+      " does not go on where " + backed.copy +
+      " ends: it is of another journal, or of one that was restored or set back; make "
+      "a full backup in a new directory";
   CHECK(refusal({.directory = data, .to = backed.copy, .since = backed.copy}).ends_with(expected));
   CHECK(refusal({.directory = data, .to = backed.scratch.path("part"), .since = backed.copy})
             .ends_with(expected));
@@ -299,12 +300,28 @@ TEST_CASE("backup: after compaction, too, a journal that does not go on is refus
   CHECK(known.points.front() == before.points.front());
 }
 
-TEST_CASE("backup: after compaction, a journal whose starts are lost is refused") {
+TEST_CASE("backup: a journal that was restored from it is another one, though it has all of it") {
   Backed backed;
   backed.log.put(20);
   REQUIRE(backed.grow());
-  backed.log.put(300);
-  backed.log.trim(static_cast<int>(segments(backed.data).size()) - 1);
+  REQUIRE(backed.restore());
+  const std::string restored = backed.scratch.path("new");
+  const auto refused = [&] {
+    const auto grown =
+        back_up_journal({.directory = restored, .to = backed.copy, .since = backed.copy});
+    return !grown && grown.error().text.starts_with(restored + " does not go on where ");
+  };
+  CHECK(refused());
+  GrowingLog(restored).put(5);
+  CHECK(refused());
+  backed.log.put(5);
+  CHECK(backed.grow());
+}
+
+TEST_CASE("backup: a journal whose starts are lost is refused") {
+  Backed backed;
+  backed.log.put(20);
+  REQUIRE(backed.grow());
   std::filesystem::remove(backed.data + "/starts");
   const auto grown = backed.grow();
   REQUIRE_FALSE(grown);
