@@ -169,6 +169,15 @@ class BadDirectoryTest(DirectoryTest):
                 self.assertEqual(contents(server.data), before)
                 os.rmdir(os.path.join(server.data, name))
 
+    def test_a_directory_where_starts_are_noted(self):
+        server = self.filled()
+        path = os.path.join(server.data, "starts")
+        os.remove(path)
+        os.mkdir(path)
+        before = contents(server.data)
+        self.assert_refused(server.arguments(), r"/starts: Is a directory: remove it to start ")
+        self.assertEqual(contents(server.data), before)
+
     def test_a_file(self):
         write(self.path("data"), b"precious")
         self.assert_refused(self.server().arguments(), r"data: Not a directory$")

@@ -4,76 +4,105 @@
 #include <iterator>
 #include <memory>
 
-#include "journal/file/log_files.hpp"
 #include "journal/file/log_names.hpp"
 
 namespace millrace::journal {
 namespace {
 
-/// Where the start is written, after what cannot be read was cut off.
-Outcome<Done> append(File& file, const LogStart& start) {
-  const Outcome<std::uint64_t> size = file.size();
+constexpr std::uint64_t kStartsBytesMax = kStartsMax * kStartBytes;
+
+/// All but the last one are there already, as a rule: these bytes stay what they are, also when the
+/// power fails.
+Outcome<Done> store(FileSystem& files, const std::string& path, bool exists,
+                    const LogStarts& starts) {
+  auto file = exists ? files.open(path, FileSystem::Access::kReadWrite) : files.create(path);
+  if (!file) return file.error();
+  const Outcome<std::uint64_t> size = (*file)->size();
   if (!size) return size.error();
-  std::string bytes(std::min(*size, kStartsBytesMax), '\0');
-  const Outcome<std::size_t> got = file.read(0, bytes);
-  if (!got) return got.error();
-  bytes.resize(*got);
-  const std::uint64_t known = LogStarts::of(bytes).bytes();
-  const std::uint64_t at = known + kStartBytes <= kStartsBytesMax ? known : 0;
-  if (*size > at) {
-    if (auto cut = file.truncate(at); !cut) return cut;
+  const std::string bytes = starts.bytes();
+  // Before the write: what is forgotten must not follow what is new.
+  if (*size > bytes.size()) {
+    const std::uint64_t kept = bytes.size() - std::min(bytes.size(), kStartBytes);
+    if (auto cut = (*file)->truncate(kept); !cut) return cut;
   }
-  const auto encoded = encode_start(start);
-  const std::string_view part(encoded.data(), encoded.size());
-  const Outcome<Done> written = file.write(at, {&part, 1});
-  return written ? file.sync() : written;
+  const std::string_view part = bytes;
+  const Outcome<Done> written = (*file)->write(0, {&part, 1});
+  return written ? (*file)->sync() : written;
+}
+
+Outcome<Done> remove_starts(FileSystem& files, const std::string& directory) {
+  const Outcome<LogNames> names = names_in(files, directory);
+  if (!names) return names.error();
+  if (!names->has_starts) return Done{};
+  const Outcome<Done> removed = files.remove(directory + "/" + kStartsName);
+  return removed ? files.sync_directory(directory) : removed;
 }
 
 }  // namespace
 
 LogStarts LogStarts::of(std::string_view bytes) {
   LogStarts found;
-  while (bytes.size() >= kStartBytes) {
+  for (; bytes.size() >= kStartBytes; bytes.remove_prefix(kStartBytes)) {
     const auto start = decode_start(bytes.substr(0, kStartBytes));
-    if (!start && bytes.size() > kStartBytes) return {};
-    if (!start) break;
-    // The log ended here: what was written after it is lost, or there never was anything.
-    auto& starts = found.starts_;
-    while (!starts.empty() && starts.back().at >= start->at) starts.pop_back();
-    starts.push_back(*start);
-    found.bytes_ += kStartBytes;
-    bytes.remove_prefix(kStartBytes);
+    if (!start) return {};
+    found.add(*start);
   }
   return found;
+}
+
+std::string LogStarts::bytes() const {
+  std::string bytes;
+  for (const LogStart& start : starts_) {
+    const auto encoded = encode_start(start);
+    bytes.append(encoded.data(), encoded.size());
+  }
+  return bytes;
+}
+
+void LogStarts::add(const LogStart& start) {
+  const auto is_void = [&] {
+    if (starts_.empty() || starts_.back().at < start.at) return false;
+    // A backup of a log that nobody had written to yet knows the first one.
+    return starts_.size() > 1 || starts_.back().at > start.at;
+  };
+  while (is_void()) starts_.pop_back();
+  if (starts_.size() == kStartsMax) forget_oldest();
+  starts_.push_back(start);
 }
 
 std::optional<std::uint64_t> LogStarts::writer_until(Lsn end) const {
   const auto later =
       std::ranges::find_if(starts_, [&](const LogStart& start) { return start.at >= end; });
-  if (later == starts_.begin()) return std::nullopt;
-  return std::prev(later)->id;
+  if (later != starts_.begin()) return std::prev(later)->id;
+  const bool is_where_it_ends = !starts_.empty() && starts_.front().at == end;
+  return is_where_it_ends ? std::optional(starts_.front().id) : std::nullopt;
 }
 
-Outcome<LogStarts> starts_in(FileSystem& files, const std::string& directory) {
-  const Outcome<LogNames> names = names_in(files, directory);
-  if (!names) return names.error();
-  if (!names->has_starts) return LogStarts();
-  const Outcome<std::string> bytes = contents_of(files, directory + "/" + kStartsName);
-  if (!bytes) return bytes.error();
-  return LogStarts::of(*bytes);
+LogStarts starts_in(FileSystem& files, const std::string& directory) {
+  const auto file = files.open(directory + "/" + kStartsName, FileSystem::Access::kRead);
+  if (!file) return {};
+  const Outcome<std::uint64_t> size = (*file)->size();
+  if (!size || *size > kStartsBytesMax) return {};
+  std::string bytes(*size, '\0');
+  const Outcome<std::size_t> got = (*file)->read(0, bytes);
+  if (!got) return {};
+  return LogStarts::of(std::string_view(bytes).substr(0, *got));
 }
 
 Outcome<Done> note_start(FileSystem& files, const std::string& directory, bool exists,
                          const LogStart& start) {
   const std::string path = directory + "/" + kStartsName;
-  auto file = exists ? files.open(path, FileSystem::Access::kReadWrite) : files.create(path);
-  Outcome<Done> done = file ? append(**file, start) : file.error();
+  LogStarts starts = starts_in(files, directory);
+  starts.add(start);
+  Outcome<Done> done = store(files, path, exists, starts);
+  if (!done && done.error().is_out_of_space && exists) {
+    // Then it is no longer than it was.
+    starts.forget_oldest();
+    done = store(files, path, exists, starts);
+  }
   if (done) return exists ? done : files.sync_directory(directory);
-  if (!done.error().is_out_of_space) return done;
-  if (!file && !exists) return Done{};
   // One that lacks a start would say that the log went on as it did not.
-  done = files.remove(path);
-  return done ? files.sync_directory(directory) : done;
+  return done.error().is_out_of_space ? remove_starts(files, directory) : done;
 }
 
 }  // namespace millrace::journal

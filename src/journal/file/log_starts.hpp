@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,33 +20,37 @@ namespace millrace::journal {
 
 inline constexpr const char* kStartsName = "starts";
 
-/// The file has at most 43,690 starts. Then it begins anew, and nobody knows what wrote the log
-/// before.
-inline constexpr std::uint64_t kStartsBytesMax = std::uint64_t{1} << 20;
+/// Then the oldest one is forgotten. As many as fit into 64 KiB.
+inline constexpr std::size_t kStartsMax = 2730;
 
 class LogStarts {
  public:
-  /// Reads the bytes of the file. The last start may be torn: its process wrote nothing to the log.
-  /// Other damage leaves no start.
+  /// Reads the bytes of the file. None are known when any of them is wrong. A part of a start at
+  /// the end is left out: its process had not written to the log when it ended.
   static LogStarts of(std::string_view bytes);
 
-  /// The process that wrote the last bytes of this log up to `end`; nullopt: it is not known. Two
-  /// logs for which it is the same one have the same bytes up to there, as far as they have any.
+  [[nodiscard]] bool is_empty() const { return starts_.empty(); }
+  [[nodiscard]] std::string bytes() const;
+
+  /// Those that wrote nothing which is left in the log are forgotten.
+  void add(const LogStart& start);
+  void forget_oldest() { starts_.erase(starts_.begin()); }
+
+  /// The process that wrote the last bytes of this log up to `end`; where nobody is known to have
+  /// written before `end`, the first one that started there. nullopt: it is not known. Two logs
+  /// for which it is the same one have the same bytes up to there, as far as they have any.
   [[nodiscard]] std::optional<std::uint64_t> writer_until(Lsn end) const;
 
-  /// Of the file: where the next start belongs.
-  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
-
  private:
-  std::vector<LogStart> starts_;  ///< each later in the log than the one before
-  std::uint64_t bytes_ = 0;
+  /// Each is later in the log than the one before. The second one may be where the first one is.
+  std::vector<LogStart> starts_;
 };
 
-/// Without the file there is no start.
-[[nodiscard]] Outcome<LogStarts> starts_in(FileSystem& files, const std::string& directory);
+/// Without the file, or if it cannot be read, there is no start.
+[[nodiscard]] LogStarts starts_in(FileSystem& files, const std::string& directory);
 
 /// To be called before the process writes its first frame. `exists`: the directory has the file. On
-/// stable storage when it returns. Where the disk has no room for it, there is no file then.
+/// stable storage when it returns. Where the disk has no room at all for it, there is no file then.
 [[nodiscard]] Outcome<Done> note_start(FileSystem& files, const std::string& directory, bool exists,
                                        const LogStart& start);
 

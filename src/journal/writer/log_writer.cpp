@@ -35,22 +35,25 @@ LogWriter::LogWriter(FileSystem& files, std::string directory, Options options)
       // Made once: zeros pad each frame, and each write ahead of the log uses all of them.
       zeros_(kZeroAheadBytes, '\0') {}
 
-/// Looks before anything is changed: a leftover file that could not be written to refuses the
-/// start.
-Outcome<Done> LogWriter::check_leftovers(const LogNames& names) {
+/// Looks before anything is changed: a file that could not be written to refuses the start.
+Outcome<Done> LogWriter::check_files(const LogNames& names) {
   for (const auto* const leftovers : {&names.reserved, &names.removed}) {
     for (const std::string& name : *leftovers) {
       const auto file = files_.open(directory_ + "/" + name, FileSystem::Access::kReadWrite);
       if (!file) return file.error();
     }
   }
-  return Done{};
+  if (!names.has_starts) return Done{};
+  const auto starts = files_.open(directory_ + "/" + kStartsName, FileSystem::Access::kReadWrite);
+  if (starts) return Done{};
+  return Problem{starts.error().text +
+                 ": remove it to start without it; then a backup cannot be continued"};
 }
 
 Outcome<Done> LogWriter::resume(const LogReader& reader, const LogEnd& log) {
   const Outcome<LogNames> names = names_in(files_, directory_);
   if (!names) return names.error();
-  if (const Outcome<Done> checked = check_leftovers(*names); !checked) return checked;
+  if (const Outcome<Done> checked = check_files(*names); !checked) return checked;
   extent_.resume(names->has_extent);
   // A crash can leave a segment whose header was never synced. It holds nothing, and its name may
   // be needed for a segment that begins there.

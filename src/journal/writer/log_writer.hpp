@@ -102,7 +102,7 @@ class LogWriter {
   [[nodiscard]] Lsn segment() const { return header_.first; }
 
  private:
-  Outcome<Done> check_leftovers(const LogNames& names);
+  Outcome<Done> check_files(const LogNames& names);
   Outcome<Done> continue_log(const LogReader& reader, const LogEnd& log, const LogNames& names);
   Outcome<Done> continue_segment(const Segment& segment, const LogEnd& log);
   Outcome<Done> write_again(Lsn begin, Lsn end);

@@ -61,10 +61,9 @@ Grown grow(const std::optional<BackupManifest>& since,
   return grown;
 }
 
-std::string tell(const Grown& grown) {
-  std::string text = "new: " + http::count_of(grown.new_files, "segment") + ", " +
-                     std::to_string(grown.new_bytes) + " bytes\nin the backup: " +
-                     http::count_of(grown.manifest.files.size(), "segment") + "\n";
+/// What can be restored, and what somebody should know.
+std::string tell_end(const Grown& grown) {
+  std::string text;
   const auto& points = grown.manifest.points;
   if (grown.has_gap) {
     text +=
@@ -77,7 +76,18 @@ std::string tell(const Grown& grown) {
         "warning: the earlier backup does not say of which journal it is: nothing shows that it is "
         "of this one\n";
   }
+  if (!grown.manifest.writer) {
+    text += std::string("warning: the journal has no file ") + journal::kStartsName +
+            ", or a damaged one: the next backup may not know that it is of the same journal\n";
+  }
   return text + "can be restored: any time " + tell_times(grown.manifest) + "\n";
+}
+
+std::string tell(const Grown& grown) {
+  return "new: " + http::count_of(grown.new_files, "segment") + ", " +
+         std::to_string(grown.new_bytes) +
+         " bytes\nin the backup: " + http::count_of(grown.manifest.files.size(), "segment") + "\n" +
+         tell_end(grown);
 }
 
 Outcome<std::optional<BackupManifest>> read_since(const std::string& since) {
@@ -100,13 +110,15 @@ Outcome<std::optional<BackupManifest>> read_since(const std::string& since) {
 /// The process that wrote the end of the earlier backup must have written the journal until there.
 /// So it is the same one also where no segment is left that both have, and not one that was
 /// restored from the backup.
-Outcome<Done> check_writer(const BackupManifest& since, const BackupChoice& choice) {
-  if (!since.writer) return Done{};
+Outcome<Done> check_writer(const std::optional<BackupManifest>& since, const BackupChoice& choice) {
+  if (!since || !since->writer) return Done{};
   journal::PosixFileSystem files;
-  const auto starts = journal::starts_in(files, choice.directory);
-  if (!starts) return starts.error();
-  if (starts->writer_until(since.points.back().end) == since.writer) return Done{};
-  return does_not_go_on(choice.directory, choice.since);
+  const journal::LogStarts starts = journal::starts_in(files, choice.directory);
+  if (starts.writer_until(since->points.back().end) == since->writer) return Done{};
+  if (!starts.is_empty()) return does_not_go_on(choice.directory, choice.since);
+  return Problem{choice.directory + "/" + journal::kStartsName +
+                 " is missing or damaged, so nothing shows that the journal goes on where " +
+                 choice.since + " ends: make a full backup in a new directory"};
 }
 
 bool is_same(const std::string& one, const std::string& other) {
@@ -148,9 +160,7 @@ Outcome<JournalReport> to_directory(const BackupChoice& choice, Time now) {
   auto since = is_longer ? directory->before() : read_since(choice.since);
   if (!since) return since.error();
   const std::optional<BackupManifest>& before = *since;
-  if (before) {
-    if (auto checked = check_writer(*before, choice); !checked) return checked.error();
-  }
+  if (auto fit = check_writer(before, choice); !fit) return fit.error();
   NewFiles target(before ? &*before : nullptr, choice.since, choice.to);
   journal::PosixFileSystem files;
   const auto parts = journal::back_up(files, choice.directory, target);
@@ -158,9 +168,8 @@ Outcome<JournalReport> to_directory(const BackupChoice& choice, Time now) {
   if (auto checked = target.check_end(*parts); !checked) return checked.error();
   const auto taken = target.read();
   if (!taken) return cause_of(taken.error(), choice.directory);
-  const auto starts = journal::starts_in(files, choice.directory);
-  if (!starts) return starts.error();
-  Grown grown = grow(before, *parts, *taken, *starts, now);
+  const journal::LogStarts starts = journal::starts_in(files, choice.directory);
+  Grown grown = grow(before, *parts, *taken, starts, now);
   if (choice.keep && is_longer) prune(grown.manifest, now - *choice.keep);
   // Of a backup that begins at another one: what is new. There may be nothing.
   const bool is_part = before && !is_longer;
@@ -172,7 +181,7 @@ Outcome<JournalReport> to_directory(const BackupChoice& choice, Time now) {
   if (auto written = write_manifest_file(choice, grown.manifest); !written) return written.error();
   if (before) return JournalReport{.text = tell(grown), .damage = {}};
   auto report = check_journal(choice.to);
-  if (report) report->text += "can be restored: any time " + tell_times(grown.manifest) + "\n";
+  if (report) report->text += tell_end(grown);
   return report;
 }
 
@@ -183,17 +192,14 @@ Outcome<JournalReport> to_stream(const BackupChoice& choice, Time now) {
   const auto since = read_since(choice.since);
   if (!since) return since.error();
   TarWriter out(STDOUT_FILENO, "stdout");
-  if (*since) {
-    if (auto checked = check_writer(**since, choice); !checked) return checked.error();
-  }
+  if (auto fit = check_writer(*since, choice); !fit) return fit.error();
   SentFiles target(*since ? &**since : nullptr, choice.since, out);
   journal::PosixFileSystem files;
   const auto parts = journal::back_up(files, choice.directory, target);
   if (!parts) return cause_of(parts.error(), choice.directory);
   if (auto checked = target.check_end(*parts); !checked) return checked.error();
-  const auto starts = journal::starts_in(files, choice.directory);
-  if (!starts) return starts.error();
-  const Grown grown = grow(*since, *parts, target.sent(), *starts, now);
+  const journal::LogStarts starts = journal::starts_in(files, choice.directory);
+  const Grown grown = grow(*since, *parts, target.sent(), starts, now);
   Outcome<Done> done = out.add(kManifestName, encode(grown.manifest));
   if (done) done = out.end();
   if (done) done = write_manifest_file(choice, grown.manifest);

@@ -135,7 +135,10 @@ Outcome<BackupManifest> parse_manifest(std::string_view text, const std::string&
   if (!first.starts_with(kMagic)) return Problem{path + " is not the manifest of a backup"};
   first.remove_prefix(kMagic.size());
   const bool is_known = first == kBackupFormat || first == kOldBackupFormat;
-  if (!is_known && parse_number<std::uint32_t>(first)) {
+  if (!is_known && !parse_number<std::uint32_t>(first)) {
+    return Problem{path + " is not the manifest of a backup"};
+  }
+  if (!is_known) {
     return Problem{path + " has backup format " + std::string(first) +
                    ", and this program reads formats " + std::string(kOldBackupFormat) + " to " +
                    std::string(kBackupFormat)};

@@ -34,9 +34,14 @@ void run_process(SimulatedDisk& disk, std::uint64_t id, int batches) {
 }
 
 std::optional<std::uint64_t> last_writer(SimulatedDisk& disk) {
-  const auto starts = starts_in(disk, kDirectory);
-  REQUIRE(starts);
-  return starts->writer_until(UINT64_MAX);
+  return starts_in(disk, kDirectory).writer_until(UINT64_MAX);
+}
+
+/// As many starts as fit, one after the other.
+std::string full_file() {
+  std::vector<LogStart> starts;
+  for (Lsn i = 0; i < kStartsMax; ++i) starts.push_back({.at = i, .id = i});
+  return bytes_of(starts);
 }
 
 }  // namespace
@@ -44,16 +49,11 @@ std::optional<std::uint64_t> last_writer(SimulatedDisk& disk) {
 TEST_CASE("log starts: each position has one writer") {
   const LogStarts starts =
       LogStarts::of(bytes_of({{.at = 0, .id = 1}, {.at = 100, .id = 2}, {.at = 200, .id = 3}}));
-  CHECK(starts.writer_until(0) == std::nullopt);
   CHECK(starts.writer_until(1) == 1);
   CHECK(starts.writer_until(100) == 1);
   CHECK(starts.writer_until(101) == 2);
   CHECK(starts.writer_until(200) == 2);
   CHECK(starts.writer_until(UINT64_MAX) == 3);
-}
-
-TEST_CASE("log starts: what wrote before a log that was not empty is not known") {
-  CHECK(LogStarts::of(bytes_of({{.at = 100, .id = 1}})).writer_until(100) == std::nullopt);
 }
 
 TEST_CASE("log starts: who wrote nothing that is left in the log is forgotten") {
@@ -64,17 +64,28 @@ TEST_CASE("log starts: who wrote nothing that is left in the log is forgotten") 
   CHECK(starts.writer_until(201) == 4);
 }
 
-TEST_CASE("log starts: a torn last one is left out, other damage leaves none") {
+TEST_CASE("log starts: the first one is known to a backup of before it wrote, and stays") {
+  LogStarts starts = LogStarts::of(bytes_of({{.at = 100, .id = 1}}));
+  CHECK(starts.writer_until(99) == std::nullopt);
+  CHECK(starts.writer_until(100) == 1);
+  starts.add({.at = 100, .id = 2});
+  starts.add({.at = 100, .id = 3});
+  CHECK(starts.bytes() == bytes_of({{.at = 100, .id = 1}, {.at = 100, .id = 3}}));
+  CHECK(starts.writer_until(100) == 1);
+  CHECK(starts.writer_until(101) == 3);
+  starts.add({.at = 90, .id = 4});
+  CHECK(starts.writer_until(100) == 4);
+}
+
+TEST_CASE("log starts: a torn one is left out, a wrong byte leaves none") {
   const std::string whole = bytes_of({{.at = 0, .id = 1}, {.at = 100, .id = 2}});
   for (std::size_t size = kStartBytes; size < whole.size(); ++size) {
     CHECK(LogStarts::of(whole.substr(0, size)).writer_until(200) == 1);
-    CHECK(LogStarts::of(whole.substr(0, size)).bytes() == kStartBytes);
   }
   for (std::size_t at = 0; at < whole.size(); ++at) {
     std::string damaged = whole;
     damaged[at] ^= 1;
-    const auto expected = at < kStartBytes ? std::nullopt : std::optional<std::uint64_t>(1);
-    CHECK(LogStarts::of(damaged).writer_until(200) == expected);
+    CHECK(LogStarts::of(damaged).is_empty());
   }
 }
 
@@ -82,48 +93,75 @@ TEST_CASE("log starts: each process notes itself, and one that wrote nothing lea
   SimulatedDisk disk;
   run_process(disk, 1, 3);
   CHECK(last_writer(disk) == 1);
-  run_process(disk, 2, 0);
-  run_process(disk, 3, 2);
-  const auto starts = starts_in(disk, kDirectory);
-  REQUIRE(starts);
-  CHECK(starts->bytes() == 3 * kStartBytes);
-  CHECK(starts->writer_until(kSegmentHeaderBytes) == 1);
-  CHECK(last_writer(disk) == 3);
-}
-
-TEST_CASE("log starts: a start that a crash has torn is written over") {
-  SimulatedDisk disk;
-  run_process(disk, 1, 3);
-  append(disk, "half a start");
-  run_process(disk, 2, 1);
-  CHECK(last_writer(disk) == 2);
+  for (std::uint64_t id = 2; id < 10; ++id) run_process(disk, id, 0);
+  run_process(disk, 10, 2);
   CHECK(disk.contents(kStartsPath).size() == 2 * kStartBytes);
+  CHECK(starts_in(disk, kDirectory).writer_until(kSegmentHeaderBytes) == 1);
+  CHECK(last_writer(disk) == 10);
 }
 
-TEST_CASE("log starts: after damage, and when it is long, the file begins anew") {
+TEST_CASE(
+    "log starts: one that a crash has torn is written over, and damage begins the file anew") {
   SimulatedDisk disk;
   run_process(disk, 1, 3);
-  SUBCASE("damage") {
+  std::size_t expected = kStartBytes;
+  SUBCASE("torn") {
+    append(disk, "half a start");
+    expected = 2 * kStartBytes;
+  }
+  SUBCASE("damaged") {
     append(disk, std::string(2 * kStartBytes, 'x'));
   }
-  SUBCASE("long") {
-    std::vector<LogStart> starts;
-    for (Lsn i = 1; i < kStartsBytesMax / kStartBytes; ++i) starts.push_back({.at = 1, .id = i});
-    append(disk, bytes_of(starts));
+  SUBCASE("far too long") {
+    append(disk, std::string(std::size_t{1} << 20, 'x'));
   }
   run_process(disk, 2, 1);
-  CHECK(disk.contents(kStartsPath).size() == kStartBytes);
+  CHECK(disk.contents(kStartsPath).size() == expected);
   CHECK(last_writer(disk) == 2);
 }
 
-TEST_CASE("log starts: without room the file is removed") {
+TEST_CASE("log starts: of too many the oldest is forgotten") {
+  SimulatedDisk disk;
+  disk.set_contents(kStartsPath, full_file());
+  REQUIRE(note_start(disk, kDirectory, true, {.at = kStartsMax, .id = 77}));
+  CHECK(disk.contents(kStartsPath).size() == full_file().size());
+  const LogStarts starts = starts_in(disk, kDirectory);
+  CHECK(starts.writer_until(1) == 1);
+  CHECK(starts.writer_until(2) == 1);
+  CHECK(starts.writer_until(kStartsMax + 1) == 77);
+}
+
+TEST_CASE(
+    "log starts: on a full disk the oldest is forgotten, too, and without a start no file stays") {
   SimulatedDisk disk;
   REQUIRE(note_start(disk, kDirectory, false, {.at = 0, .id = 1}));
-  disk.set_capacity(0);
   REQUIRE(note_start(disk, kDirectory, true, {.at = 100, .id = 2}));
+  disk.leave_room(0);
+  REQUIRE(note_start(disk, kDirectory, true, {.at = 200, .id = 3}));
+  CHECK(disk.contents(kStartsPath) == bytes_of({{.at = 100, .id = 2}, {.at = 200, .id = 3}}));
+  disk.erase(kStartsPath);
+  disk.set_capacity(0);
+  REQUIRE(note_start(disk, kDirectory, false, {.at = 300, .id = 4}));
   CHECK_FALSE(disk.files().contains(kStartsPath));
-  REQUIRE(note_start(disk, kDirectory, false, {.at = 100, .id = 2}));
-  CHECK_FALSE(disk.files().contains(kStartsPath));
+}
+
+TEST_CASE("log starts: a power cut keeps all of before, or leaves none") {
+  std::mt19937_64 random(1);
+  int kept = 0;
+  for (std::uint64_t cut = 1; cut <= 6; ++cut) {
+    CAPTURE(cut);
+    SimulatedDisk disk;
+    REQUIRE(note_start(disk, kDirectory, false, {.at = 0, .id = 1}));
+    disk.cut_power_at(cut);
+    const bool is_noted = note_start(disk, kDirectory, true, {.at = 100, .id = 2}).has_value();
+    if (disk.is_powered()) break;
+    disk.restore_power(random);
+    const auto writer = starts_in(disk, kDirectory).writer_until(50);
+    CHECK((writer == 1 || !writer));
+    kept += writer == 1 ? 1 : 0;
+    CHECK_FALSE(is_noted);
+  }
+  CHECK(kept > 0);
 }
 
 }  // namespace millrace::journal

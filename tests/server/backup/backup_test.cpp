@@ -309,23 +309,70 @@ TEST_CASE("backup: a journal that was restored from it is another one, though it
   const auto refused = [&] {
     const auto grown =
         back_up_journal({.directory = restored, .to = backed.copy, .since = backed.copy});
-    return !grown && grown.error().text.starts_with(restored + " does not go on where ");
+    return grown ? "" : grown.error().text;
   };
-  CHECK(refused());
+  CHECK(refused().starts_with(restored + "/starts is missing"));
   GrowingLog(restored).put(5);
-  CHECK(refused());
+  CHECK(refused().starts_with(restored + " does not go on where "));
   backed.log.put(5);
   CHECK(backed.grow());
+}
+
+TEST_CASE("backup: of a restored journal that has no new job it knows that journal, too") {
+  Backed backed;
+  backed.log.put(20);
+  REQUIRE(backed.grow());
+  REQUIRE(backed.restore());
+  const std::string restored = backed.scratch.path("new");
+  const std::string copy = backed.scratch.path("copy of new");
+  GrowingLog log(restored);
+  log.now = backed.log.now;
+  REQUIRE(back_up_journal({.directory = restored, .to = copy}));
+  const auto compact = [](const std::string& directory, GrowingLog& compacted) {
+    compacted.put(300);
+    compacted.trim(static_cast<int>(segments(directory).size()) - 1);
+  };
+  compact(backed.data, backed.log);
+  const auto other = back_up_journal({.directory = backed.data, .to = copy, .since = copy});
+  REQUIRE_FALSE(other);
+  CHECK(other.error().text.starts_with(backed.data + " does not go on where "));
+  // A server that started again and again, and wrote nothing, is the same one.
+  for (int i = 0; i < 3; ++i) {
+    log.close();
+    log.open();
+  }
+  CHECK(back_up_journal({.directory = restored, .to = copy, .since = copy}));
+  compact(restored, log);
+  CHECK(back_up_journal({.directory = restored, .to = copy, .since = copy}));
 }
 
 TEST_CASE("backup: a journal whose starts are lost is refused") {
   Backed backed;
   backed.log.put(20);
   REQUIRE(backed.grow());
-  std::filesystem::remove(backed.data + "/starts");
+  const std::string starts = backed.data + "/starts";
+  SUBCASE("missing") {
+    std::filesystem::remove(starts);
+  }
+  SUBCASE("damaged") {
+    flip_byte(starts, 3);
+  }
+  SUBCASE("no file") {
+    std::filesystem::remove(starts);
+    std::filesystem::create_directory(starts);
+  }
   const auto grown = backed.grow();
   REQUIRE_FALSE(grown);
-  CHECK(grown.error().text.find("make a full backup in a new directory") != std::string::npos);
+  CHECK(grown.error().text == starts +
+                                  " is missing or damaged, so nothing shows that the journal goes "
+                                  "on where " +
+                                  backed.copy + " ends: make a full backup in a new directory");
+  const auto full = back_up_journal({.directory = backed.data, .to = backed.scratch.path("full")});
+  CHECK(has(full, mail_ready(20)));
+  CHECK(
+      has(full,
+          "warning: the journal has no file starts, or a damaged one: the next backup may not know "
+          "that it is of the same journal"));
 }
 
 TEST_CASE("backup: one that does not say of which journal it is goes on with any, and warns") {

@@ -125,11 +125,14 @@ TEST_CASE("manifest: what only earlier times need is forgotten") {
   CHECK(pruned(1000s) == "1,1");
 }
 
-TEST_CASE("manifest: one whose first line does not end is refused") {
-  const std::string text = "millrace-backup a";
-  const auto parsed = parse_manifest(text + "sha256 " + sha256_of(text) + "\n", "PATH");
-  REQUIRE_FALSE(parsed);
-  CHECK(parsed.error().text.starts_with("PATH does not match its own checksum"));
+TEST_CASE("manifest: one whose first line does not end, or is another one, is refused") {
+  const auto refusal = [](const std::string& text) {
+    return parse_manifest(text + "sha256 " + sha256_of(text) + "\n", "PATH").error().text;
+  };
+  CHECK(refusal("millrace-backup 2") == "PATH is not the manifest of a backup");
+  const std::string rest = encode(example_manifest()).substr(17);
+  CHECK(refusal("millrace-backup a" + rest) == "PATH is not the manifest of a backup");
+  CHECK(refusal("millrace-backup 2 " + rest) == "PATH is not the manifest of a backup");
 }
 
 TEST_CASE("manifest: its checksums are SHA-256") {
