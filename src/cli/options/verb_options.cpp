@@ -71,7 +71,8 @@ Outcome<Done> add_number_filter(Choice& choice, const char* name, const std::str
   return Done{};
 }
 
-constexpr const char* kDurationForm = "must be a duration such as 90 (seconds), 30m, 2h or 7d";
+constexpr const char* kDurationForm =
+    "must be a duration such as 90 (seconds), 30m, 2h or 7d, and not 0";
 
 Outcome<Done> add_age(Choice& choice, const std::string& text) {
   const auto seconds = parse_seconds(text);

@@ -37,7 +37,8 @@ Exit list_batches(Session& session) {
                {age_at(batch, "created_at", rows->now_ms) + " ago"},
                {text_at(batch, "description")}});
   }
-  return show_rows(session, *rows, table, "there are no such batches");
+  return show_rows(session, *rows, table,
+                   state.empty() ? "there are no batches" : "there are no such batches");
 }
 
 }  // namespace millrace::cli

@@ -32,7 +32,7 @@ Json json_of(const Beanstalk::Job& job, const std::string& tube) {
 /// The server may take long to answer. When a signal ends us meanwhile, it takes back what we hold.
 template <typename Call>
 auto or_end(const Call& call) {
-  const Interrupts::Ending ending(Exit::kInterrupted, "millrace: ended\n");
+  const Interrupts::Ending ending(Exit::kInterrupted, "millrace: a signal ended it\n");
   return call();
 }
 
@@ -77,7 +77,7 @@ class Fetch {
   /// What is held runs out soon: waiting ends, so that nothing is held too long.
   Exit end_with(const client::Failure& failure) {
     if (failure.is_refusal && failure.text.ends_with("DEADLINE_SOON")) {
-      return session_.fail({.text = "jobs that are held run out of time: given back"});
+      return session_.fail({.text = "jobs that are held run out of time, and are given back"});
     }
     return session_.fail(failure_of(failure));
   }
@@ -88,7 +88,8 @@ class Fetch {
     if (!stats) return session_.fail(failure_of(stats.error()));
     session_.print(json_of(job, client::parse_stats(*stats)["tube"]));
     if (!session_.console.finish() || session_.console.has_lost_reader()) {
-      return session_.fail({.text = "the output could not be written; the job is given back"});
+      return session_.fail(
+          {.text = "the output could not be written; what was not written is given back"});
     }
     ++taken_;
     if (!session_.choice.fetch.deletes) return Exit::kDone;

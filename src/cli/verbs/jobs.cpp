@@ -140,7 +140,7 @@ Exit show_rows(Session& session, const Reply<Rows>& rows, const MakeTable& table
   if (is_empty && (!choice.filters.empty() || !choice.outcome.empty())) {
     return session.fail({.text = "no job matches"});
   }
-  if (is_empty && !choice.is_json) session.console.complain("there are no such jobs");
+  if (is_empty && !choice.is_json) session.console.complain("no job is " + choice.words.front());
   if (is_empty || choice.is_json) return Exit::kDone;
   session.console.print(table(*rows).text(session.console.look()));
   const bool has_more = !text_at(rows->document, "next").empty();

@@ -17,7 +17,7 @@ std::string quoted(const std::string& text) {
 /// A time after now is one of the server's clock.
 Reply<std::string> time_of(Session& session, const std::string& text) {
   // Which times there are, the server knows.
-  if (!text.empty() && is_digit(text.front())) return text;
+  if (!text.empty() && is_digit(text.front()) && text.find('T') != text.npos) return text;
   const auto seconds =
       text.starts_with('+') ? parse_seconds(std::string_view(text).substr(1)) : std::nullopt;
   if (!seconds) {

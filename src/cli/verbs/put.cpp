@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -14,7 +16,8 @@ namespace {
 constexpr std::size_t kInputBytesMax = std::size_t{1} << 30;
 
 /// All of stdin, without a change.
-Reply<std::string> read_input() {
+Reply<std::string> read_input(Console& console) {
+  if (::isatty(STDIN_FILENO) == 1) console.complain("type the body, and end it with Ctrl-D");
   constexpr std::size_t kPartBytes = 64 * 1024;
   std::string all;
   std::size_t got = 0;
@@ -38,7 +41,7 @@ Exit put_job(Session& session) {
   const PutChoice& put = session.choice.put;
   const bool is_given = !session.choice.words.empty() && session.choice.words.front() != "-";
   const Reply<std::string> body =
-      is_given ? Reply<std::string>(session.choice.words.front()) : read_input();
+      is_given ? Reply<std::string>(session.choice.words.front()) : read_input(session.console);
   if (!body) return session.fail(body.error());
   auto client = connect_to_job_port(session.choice);
   if (!client) return session.fail(failure_of(client.error()));

@@ -57,7 +57,7 @@ Exit show_stats(Session& session) {
     if (text != health) console.print_member(text_at(each, "level"), text);
   }
   const std::uint64_t left_out = count_at(all, "attention_left_out");
-  if (left_out > 0) console.print_member("", http::grouped(left_out) + " more of these");
+  if (left_out > 0) console.print_member("", http::grouped(left_out) + " more");
   return Exit::kDone;
 }
 

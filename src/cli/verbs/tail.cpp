@@ -205,8 +205,12 @@ class Tail {
   }
 
   void tell() {
+    // Lists begin with their newest jobs, and many may be of one millisecond.
+    const auto place = [](const Change& change) {
+      return std::pair(std::string_view(change.at), count_at(change.job, "id"));
+    };
     std::stable_sort(changes_.begin(), changes_.end(),
-                     [](const Change& a, const Change& b) { return a.at < b.at; });
+                     [&](const Change& a, const Change& b) { return place(a) < place(b); });
     for (const Change& change : changes_) tell(change);
   }
 

@@ -19,7 +19,7 @@ std::string concern_sentence(const Situation& situation) {
   const std::size_t others = situation.concerns.size() + situation.left_out - 1;
   const std::string about = worst.wid.empty() ? worst.queue : concat("Worker ", worst.wid);
   return concat(about, about.empty() ? "" : " ", worst.text,
-                others == 0 ? "." : concat("; ", others, " more below."));
+                others == 0 ? "." : concat("; ", others, " more to look at."));
 }
 
 std::string health_sentence(const Site& site, const Situation& situation) {

@@ -294,6 +294,10 @@ Outcome<ExportMark> mark_of(StoppedServer& server, const ExportChoice& choice,
                          .log_end = server.log_end(),
                          .salt = device(),
                          .jobs = server.jobs().size()};
+  if (!*before && choice.was_restarted) {
+    return Problem{"no export of " + choice.directory +
+                   " was begun: without --after-restart all of its jobs are given"};
+  }
   // One that has given nothing binds nobody.
   if (!*before || (*before)->given == 0) return fresh;
   const auto fit = refuse_to_go_on(**before, fresh, choice, receiver);

@@ -216,7 +216,8 @@ cli::Exit measure_machine(cli::Session& session) {
         run_load({.connections = row.connections, .time = std::chrono::seconds(choice.seconds)},
                  row.connect);
     if (!result) return session.fail({.text = std::string(row.what) + ": " + result.error().text});
-    if (interrupts.wait(0ms)) return session.fail({.exit = Exit::kInterrupted, .text = "ended"});
+    if (interrupts.wait(0ms))
+      return session.fail({.exit = Exit::kInterrupted, .text = "a signal ended it"});
     json.push_back(json_of(row, *result));
     table.add({{row.what},
                {std::to_string(row.connections)},

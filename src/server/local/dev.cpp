@@ -46,10 +46,14 @@ void print_port(cli::Console& console, const LocalServer& server, const char* na
 void print_variables(cli::Console& console, const LocalServer& server, const Config& usual) {
   const client::Target web = server.port("web");
   const client::Target beanstalk = server.port("beanstalk");
-  std::string variables;
-  if (web.port != usual.web->port) variables += " MILLRACE_URL=http://" + web.text();
-  if (beanstalk.port != usual.beanstalk->port) variables += " BEANSTALKD_URL=" + beanstalk.text();
-  if (!variables.empty()) console.print_member("verbs", "export" + variables);
+  // A line each: one that is broken at the edge of the terminal cannot be pasted.
+  const char* title = "verbs";
+  if (web.port != usual.web->port) {
+    console.print_member(std::exchange(title, ""), "export MILLRACE_URL=http://" + web.text());
+  }
+  if (beanstalk.port != usual.beanstalk->port) {
+    console.print_member(title, "export BEANSTALKD_URL=" + beanstalk.text());
+  }
 }
 
 /// Whether there is a person at a desktop.

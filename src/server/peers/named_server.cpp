@@ -10,6 +10,18 @@ namespace millrace::server {
 namespace {
 
 constexpr const char* kFaktoryUrlVariable = "FAKTORY_URL";
+constexpr int kWebPort = 7420;
+constexpr int kHttpPort = 80;
+constexpr int kHttpsPort = 443;
+
+/// Of a server on ports of its own, one port does not tell another. To guess could be to change the
+/// jobs of another server on that machine.
+Problem cannot_guess(const char* variable, int port, const char* wanted, const char* how) {
+  return Problem{std::string(variable) + " has port " + std::to_string(port) +
+                 ", which does not tell where the " + wanted + " port is: name it with " + how};
+}
+
+constexpr const char* kNameBeanstalk = "--address or BEANSTALKD_URL";
 
 /// Verbs without --url are told by the variable alone.
 Outcome<Done> take_millrace_url(cli::Choice& choice) {
@@ -22,8 +34,8 @@ Outcome<Done> take_millrace_url(cli::Choice& choice) {
   return Done{};
 }
 
-/// The server that FAKTORY_URL names has its web port at the usual place, and one password.
-Outcome<Done> take_faktory_url(cli::Choice& choice) {
+/// The server that FAKTORY_URL names has all ports at the usual places, and one password.
+Outcome<Done> take_faktory_url(cli::Choice& choice, bool speaks_beanstalk) {
   const std::string text = environment_variable(kFaktoryUrlVariable).value_or("");
   if (choice.has_url || text.empty()) return Done{};
   const auto address = parse_faktory_address(text);
@@ -31,6 +43,13 @@ Outcome<Done> take_faktory_url(cli::Choice& choice) {
     return Problem{std::string(kFaktoryUrlVariable) +
                    " is not tcp://[:PASSWORD@]HOST[:PORT] or tcp+tls://...; --url is where the "
                    "web port is"};
+  }
+  const int port = address->target.port;
+  if (port != kFaktoryPort && speaks_beanstalk) {
+    return cannot_guess(kFaktoryUrlVariable, port, "beanstalk", kNameBeanstalk);
+  }
+  if (port != kFaktoryPort) {
+    return cannot_guess(kFaktoryUrlVariable, port, "web", "--url or MILLRACE_URL");
   }
   choice.has_url = true;
   choice.url.is_https = address->target.is_tls;
@@ -49,7 +68,12 @@ Outcome<Done> take_server(cli::Choice& choice) {
   const bool may_ask_one = (groups & (cli::kDoctor | cli::kJobPort)) != 0 && !is_named;
   if (!asks_one && !may_ask_one) return Done{};
   if (auto taken = take_millrace_url(choice); !taken) return taken;
-  if (auto taken = take_faktory_url(choice); !taken) return taken;
+  // A proxy in front of the web port has one of its own.
+  const int port = choice.url.port;
+  if (speaks_beanstalk && port != kWebPort && port != kHttpPort && port != kHttpsPort) {
+    return cannot_guess(kUrlVariable, port, "beanstalk", kNameBeanstalk);
+  }
+  if (auto taken = take_faktory_url(choice, speaks_beanstalk); !taken) return taken;
   if (speaks_beanstalk && choice.has_url) {
     choice.job_port.host = choice.url.host;
     choice.job_port.is_tls = choice.url.is_https;

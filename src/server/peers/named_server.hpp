@@ -8,9 +8,9 @@ namespace millrace::server {
 
 inline constexpr const char* kUrlVariable = "MILLRACE_URL";
 
-/// The server that the environment names, where the arguments name none. Its beanstalk port is at
-/// the usual place too, and speaks TLS when the other ports do. A problem: a variable makes no
-/// sense.
+/// The server that the environment names, where the arguments name none. A server whose port is the
+/// usual one has its other ports at the usual places, too, and they speak TLS when that one does. A
+/// problem: a variable makes no sense, or does not tell the port that the verb needs.
 [[nodiscard]] Outcome<Done> take_server(cli::Choice& choice);
 
 /// Nothing is checked with the certificates of --ca where nothing is encrypted. `doctor` looks at

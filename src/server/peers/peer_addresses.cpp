@@ -14,7 +14,6 @@ namespace {
 constexpr std::string_view kBeanstalkScheme = "beanstalk://";
 constexpr std::string_view kTcpScheme = "tcp://";
 constexpr std::string_view kTcpTlsScheme = "tcp+tls://";
-constexpr int kFaktoryPort = 7419;
 /// Far more than any server asks for.
 constexpr std::int64_t kIterationsWantedMax = 10'000'000;
 

@@ -12,6 +12,8 @@
 /// The other servers that jobs come from and go to, as operators name them.
 namespace millrace::server {
 
+inline constexpr int kFaktoryPort = 7419;
+
 /// A server of the Faktory protocol.
 struct FaktoryAddress {
   client::Target target;

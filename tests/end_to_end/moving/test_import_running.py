@@ -9,7 +9,7 @@ import subprocess
 import threading
 import unittest
 
-from clients import Beanstalk, Gone
+from clients import Beanstalk, Faktory, Gone
 from moving.test_import_binlog import BEANSTALKD, SAME, Beanstalkd, jobs_of
 from program import PROGRAM, START_SECONDS_MAX, ServerTest, environment, start_kept, wait_until
 
@@ -228,6 +228,16 @@ class RefusedTest(RunningImportTest):
         for url in ("x", "beanstalk://", "beanstalk://h:0", "beanstalk://h:x", "beanstalk://a b",
                     "beanstalk://u@h", "beanstalk://[::1", "beanstalk://h/p"):
             self.assert_not_imported(url, "--from: not beanstalk://HOST", status=2)
+
+    def test_queues_that_no_beanstalk_command_can_name_stay_there(self):
+        server = self.server("--push-once=off", data="there").start()
+        worker = self.open(Faktory(server.faktory_address))
+        for queue in ("-x", "mail", "y" * 201):
+            self.assertEqual(worker.push(f"jid-of-{queue}", queue), "+OK")
+        report = self.imported(server.beanstalk_address, status=4)
+        self.assertIn("tube -x: no command can name it, so its jobs stay there\n", report)
+        self.assertIn("tube " + "y" * 201, report)
+        self.assertRegex(report, r"mail +ready +1 +1\n")
 
     def test_from_a_millrace(self):
         server = self.server(data="there").start()

@@ -30,7 +30,7 @@ class FeatureVerbsTest(CliTest):
 
     def test_batches_are_listed_by_state(self):
         server = self.serve()
-        self.assertIn("no such batches", self.run_cli("batches").stderr)
+        self.assertIn("there are no batches", self.run_cli("batches").stderr)
         client = self.open(Faktory(server.faktory_address))
         text = json.dumps({"success": CALLBACK, "description": "import of\n2026"})
         bid = client.command("BATCH NEW " + text)

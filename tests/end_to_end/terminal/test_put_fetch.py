@@ -74,7 +74,7 @@ class PutTest(JobPortTest):
             self.refusal("put", "x", wrong, status=USAGE)
         unreachable = self.refusal("put", "x", "--address=127.0.0.1:1", status=UNREACHABLE)
         self.assertNotIn("--address", unreachable)
-        from_url = {"BEANSTALKD_URL": "", "MILLRACE_URL": "http://127.0.0.2:1"}
+        from_url = {"BEANSTALKD_URL": "", "MILLRACE_URL": "http://127.0.0.2"}
         unreachable = self.refusal("put", "x", env=from_url, status=UNREACHABLE)
         self.assertIn("cannot reach 127.0.0.2:11300: ", unreachable)
         self.assertIn("; --address names another port", unreachable)
@@ -189,7 +189,7 @@ class FetchTest(JobPortTest):
         wait_until(lambda: self.waiting_clients() == 1, "it waits")
         waiting.send_signal(signal.SIGINT)
         _, said = waiting.communicate(timeout=SECONDS_MAX)
-        self.assertEqual((waiting.returncode, said), (130, "millrace: ended\n"))
+        self.assertEqual((waiting.returncode, said), (130, "millrace: a signal ended it\n"))
 
     def test_ctrl_c_ends_it_while_the_server_does_not_answer(self):
         server = self.serve()

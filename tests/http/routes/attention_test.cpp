@@ -36,7 +36,7 @@ TEST_CASE("overview: many troubles of one kind hide no other") {
   REQUIRE(shown["attention"].size() == kConcernsOfKindMax + 1);
   CHECK(shown["attention"].back()["kind"] == "paused");
   CHECK(shown["attention_left_out"] == 5);
-  CHECK(shown["health"]["text"] == "mail-0 has 1 waiting job and no worker; 9 more below.");
+  CHECK(shown["health"]["text"] == "mail-0 has 1 waiting job and no worker; 9 more to look at.");
 }
 
 TEST_CASE("overview: of many troubles of one kind the longest backlogs are shown") {
@@ -46,7 +46,8 @@ TEST_CASE("overview: of many troubles of one kind the longest backlogs are shown
   web.push("Mail", "mail-5");
   web.now += 2min;
   const Json shown = web.read("/api/v1/overview");
-  CHECK(shown["health"]["text"] == "mail-8 has 1,001 waiting jobs and no worker; 8 more below.");
+  CHECK(shown["health"]["text"] ==
+        "mail-8 has 1,001 waiting jobs and no worker; 8 more to look at.");
   REQUIRE(shown["attention"].size() == kConcernsOfKindMax);
   CHECK(shown["attention"][0]["queue"] == "mail-8");
   CHECK(shown["attention"][1]["queue"] == "mail-5");

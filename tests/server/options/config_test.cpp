@@ -135,6 +135,7 @@ TEST_CASE("config: the first argument that nobody takes is named, with where to 
   CHECK(refusal({"--password", "abc"}) ==
         "'--password' is not a known argument; see millrace serve --help");
   CHECK(read_invocation({"bogus"}).text == "'bogus' is no command; see millrace --help");
+  CHECK(read_invocation({"rm"}).text == "'rm' is no command; did you mean millrace delete?");
   CHECK(read_invocation({"stat"}).text == "'stat' is no command; did you mean millrace stats?");
   CHECK(read_invocation({"--bogus"}).text ==
         "'--bogus' is not a known argument; see millrace --help");
@@ -259,14 +260,27 @@ TEST_CASE("verbs: the environment names the server, also for the beanstalk port"
   };
   const Variable address("BEANSTALKD_URL", "");
   CHECK(job_port({"put", "x"}) == "127.0.0.1:11300");
-  const Variable faktory("FAKTORY_URL", "tcp://:secret@there:17419");
+  const Variable faktory("FAKTORY_URL", "tcp://:secret@there:7419");
   CHECK(job_port({"put", "x"}) == "there:11300");
   CHECK(read_invocation({"stats"}).ask.url.shown() == "http://there:7420");
   CHECK(read_invocation({"doctor"}).ask.url.password == "secret");
-  const Variable url("MILLRACE_URL", "https://:other@here:8443");
+  const Variable url("MILLRACE_URL", "https://:other@here");
   CHECK(job_port({"fetch"}) == "tls://here:11300");
   CHECK(job_port({"fetch", "--address", "[::1]:1"}) == "[::1]:1");
-  CHECK(read_invocation({"doctor"}).ask.url.shown() == "https://here:8443");
+  CHECK(read_invocation({"doctor"}).ask.url.shown() == "https://here:443");
+}
+
+TEST_CASE("verbs: an unusual port does not tell where the others are") {
+  const Variable faktory("FAKTORY_URL", "tcp://:secret@there:17419");
+  CHECK(read_invocation({"stats"}).text ==
+        "FAKTORY_URL has port 17419, which does not tell where the web port is: name it with --url "
+        "or MILLRACE_URL");
+  CHECK(read_invocation({"stats", "--url=http://here:1"}).action == Action::kAsk);
+  const Variable url("MILLRACE_URL", "https://:other@here:8443");
+  CHECK(read_invocation({"stats"}).action == Action::kAsk);
+  CHECK(read_invocation({"put", "x"}).text ==
+        "MILLRACE_URL has port 8443, which does not tell where the beanstalk port is: name it with "
+        "--address or BEANSTALKD_URL");
 }
 
 TEST_CASE("verbs: a variable that makes no sense is refused where it is needed") {

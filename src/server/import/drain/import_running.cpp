@@ -87,12 +87,19 @@ class Drain {
       if (!line.starts_with("- ")) continue;
       line.remove_prefix(2);
       if (line.starts_with('"') && line.size() > 2) line = line.substr(1, line.size() - 2);
+      // A Millrace may have queues that the beanstalk protocol cannot name.
+      if (!beanstalk::is_tube_name(line)) {
+        unnamed_.emplace_back(line);
+        continue;
+      }
       if (auto drained = drain_tube(std::string(line)); !drained) return drained;
     }
     return Done{};
   }
 
   [[nodiscard]] const ImportTable& table() const { return table_; }
+  /// Tubes of which nothing can be taken.
+  [[nodiscard]] const std::vector<std::string>& unnamed() const { return unnamed_; }
   [[nodiscard]] JobId last_id() const { return last_id_; }
   /// Jobs that were stored by the drain before, and not deleted.
   [[nodiscard]] std::uint64_t found_again() const { return found_again_; }
@@ -230,6 +237,7 @@ class Drain {
   JobPeer& peer_;
   ImportTarget& target_;
   ImportTable table_{{.queue = "tube"}};
+  std::vector<std::string> unnamed_;
   std::string tube_;
   std::string watched_;
   JobId last_id_ = 0;
@@ -281,6 +289,10 @@ Outcome<JournalReport> import_running(const ImportChoice& choice) {
                    " could not be deleted there, and may be run twice\n";
   }
   report.text += "next: start a server with the data directory " + choice.into + "\n";
+  for (const std::string& tube : drain.unnamed()) {
+    report.damage = "tube " + tube + ": no command can name it, so its jobs stay there";
+    report.text += *report.damage + "\n";
+  }
   const auto held = parse_number<std::uint64_t>(after->find("current-jobs-reserved")->second);
   if (held.value_or(0) > 0) {
     report.damage = "workers hold " + http::count_of(*held, "job") + " of " + peer->name() +

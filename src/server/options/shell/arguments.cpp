@@ -1,8 +1,11 @@
 #include "server/options/shell/arguments.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cli/options/nearest_word.hpp"
@@ -18,6 +21,20 @@ std::vector<std::string_view> command_names(const CLI::App& app) {
   return names;
 }
 
+/// What other job servers and their tools call it.
+std::string_view habit_of(std::string_view word) {
+  using Habit = std::pair<std::string_view, std::string_view>;
+  constexpr std::array kHabits = {
+      Habit{"kick", "retry"},    Habit{"bury", "kill"},     Habit{"rm", "delete"},
+      Habit{"remove", "delete"}, Habit{"purge", "delete"},  Habit{"clear", "delete"},
+      Habit{"flush", "delete"},  Habit{"list", "ls"},       Habit{"jobs", "ls"},
+      Habit{"enqueue", "push"},  Habit{"reserve", "fetch"}, Habit{"info", "stats"},
+      Habit{"show", "peek"},     Habit{"get", "peek"},      Habit{"start", "serve"},
+      Habit{"server", "serve"},  Habit{"run", "serve"}};
+  const auto* const found = std::ranges::find(kHabits, word, &Habit::first);
+  return found == kHabits.end() ? std::string_view() : found->second;
+}
+
 }  // namespace
 
 Problem unknown_argument(const CLI::App& app) {
@@ -26,7 +43,8 @@ Problem unknown_argument(const CLI::App& app) {
   const std::string first = extras.empty() ? "--" : extras.front();
   const auto commands = app.get_subcommands();
   if (commands.empty() && !first.starts_with('-')) {
-    const std::string_view meant = cli::nearest_word(first, command_names(app));
+    std::string_view meant = habit_of(first);
+    if (meant.empty()) meant = cli::nearest_word(first, command_names(app));
     return Problem{"'" + first + "' is no command; " +
                    (meant.empty() ? "see millrace --help"
                                   : "did you mean millrace " + std::string(meant) + "?")};
