@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -201,6 +202,8 @@ std::string_view called_as(std::string_view path) {
 int main(int argc, char** argv) {
   const std::string_view program = called_as(argc > 0 ? argv[0] : "");
   fill_standard_descriptors();
+  // `dev` and `bench` start their server by /proc/self/exe: ps and ss would show it as `exe`.
+  prctl(PR_SET_NAME, program.data());
   try {
     const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
     if (program == kBeanstalkd) return run_as_beanstalkd(arguments);

@@ -49,6 +49,7 @@ class Dev(ServerTest):
     def test_the_demo_is_alive_within_ten_seconds_and_leaves_nothing(self):
         process, said = self.start("--demo")
         self.assertIn("newsletter", said["demo"])
+        self.assertEqual(names_of_children(process.pid), ["millrace"])
         seen = {}
 
         def is_alive():
@@ -105,6 +106,17 @@ def drain(stream):
             pass
     except ValueError:
         pass  # closed meanwhile
+
+
+def names_of_children(pid):
+    """As `ps` shows them."""
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as file:
+        children = file.read().split()
+    names = []
+    for child in children:
+        with open(f"/proc/{child}/comm", encoding="utf-8") as file:
+            names.append(file.read().strip())
+    return names
 
 
 if __name__ == "__main__":
