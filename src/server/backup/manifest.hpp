@@ -11,10 +11,11 @@
 
 /// The file `manifest` of a backup: what belongs to it, and to which times it can be restored.
 ///
-///     manifest = "millrace-backup 2" LF writer? point+ file+ "sha256 " hex LF   ; of all before
-///     writer   = "writer " id LF                            ; the process that wrote the last
-///     bytes point    = "point " at " " told " " begin " " end LF              ; oldest first file
-///     = "file " name " " bytes " " hex LF                      ; in the order of the log
+///     manifest = "millrace-backup 2" LF [writer] point+ file+ sum
+///     writer   = "writer " id LF                            ; the process that wrote the end
+///     point    = "point " at " " told " " begin " " end LF  ; oldest first
+///     file     = "file " name " " bytes " " hex LF          ; in the order of the log
+///     sum      = "sha256 " hex LF                           ; of all bytes before
 ///
 /// Times are RFC 3339 in UTC, positions are those of the log. Format 1, which has no writer, is
 /// read too.
