@@ -166,6 +166,7 @@ Result<Ended, StartFailure> run(Start start, std::unique_ptr<Journal> journal,
     log.event("torn_tail_cut", {{"bytes", file_journal->cut_bytes()}});
   }
   if (file_journal != nullptr && !file_journal->had_extent()) log.event("extent_missing");
+  if (file_journal != nullptr && !file_journal->had_starts()) log.event("starts_missing");
   if (file_journal != nullptr && !file_journal->locks_directory()) {
     log.event("directory_not_locked");
   }

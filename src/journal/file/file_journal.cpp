@@ -11,6 +11,7 @@
 
 #include "base/check.hpp"
 #include "journal/file/log_format.hpp"
+#include "journal/file/log_starts.hpp"
 
 namespace millrace::journal {
 namespace {
@@ -51,8 +52,11 @@ Outcome<std::unique_ptr<FileJournal>> FileJournal::open(FileSystem& files,
   if (!lock) return lock.error();
   Outcome<LogReader> reader = LogReader::open(files, directory);
   if (!reader) return reader.error();
-  return std::unique_ptr<FileJournal>(
+  std::unique_ptr<FileJournal> journal(
       new FileJournal(files, directory, std::move(options), std::move(*lock), std::move(*reader)));
+  const bool is_new = journal->reader_->segments().empty();
+  journal->had_starts_ = is_new || !starts_in(files, directory).is_empty();
+  return journal;
 }
 
 FileJournal::FileJournal(FileSystem& files, const std::string& directory,

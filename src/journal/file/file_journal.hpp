@@ -115,6 +115,10 @@ class FileJournal final : public Journal, public DiskSpace {
   /// the log is not noticed.
   [[nodiscard]] bool had_extent() const { return had_extent_; }
 
+  /// False when it was not known who wrote the log: a backup of before is not continued. A log that
+  /// is new has them.
+  [[nodiscard]] bool had_starts() const { return had_starts_; }
+
   /// False when only the file `lock` keeps other processes out: see `Lock::is_on_directory`.
   [[nodiscard]] bool locks_directory() const { return lock_->is_on_directory(); }
 
@@ -134,6 +138,7 @@ class FileJournal final : public Journal, public DiskSpace {
   bool is_started_ = false;          ///< it has been replayed, and can be appended to
   std::uint64_t cut_bytes_ = 0;
   bool had_extent_ = true;
+  bool had_starts_ = true;
   LogLayout layout_;
   LogWindow window_;
 

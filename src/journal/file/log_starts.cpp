@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::uint64_t kStartsBytesMax = kStartsMax * kStartBytes;
 
-/// All but the last one are there already, as a rule: these bytes stay what they are, also when the
-/// power fails.
+/// As a rule all but the last one are there already: these bytes stay what they are, also when the
+/// power fails. Where the oldest one was forgotten, it may leave none.
 Outcome<Done> store(FileSystem& files, const std::string& path, bool exists,
                     const LogStarts& starts) {
   auto file = exists ? files.open(path, FileSystem::Access::kReadWrite) : files.create(path);
@@ -42,7 +42,8 @@ Outcome<Done> remove_starts(FileSystem& files, const std::string& directory) {
 
 LogStarts LogStarts::of(std::string_view bytes) {
   LogStarts found;
-  for (; bytes.size() >= kStartBytes; bytes.remove_prefix(kStartBytes)) {
+  if (bytes.size() % kStartBytes != 0) return found;
+  for (; !bytes.empty(); bytes.remove_prefix(kStartBytes)) {
     const auto start = decode_start(bytes.substr(0, kStartBytes));
     if (!start) return {};
     found.add(*start);

@@ -25,8 +25,7 @@ inline constexpr std::size_t kStartsMax = 2730;
 
 class LogStarts {
  public:
-  /// Reads the bytes of the file. None are known when any of them is wrong. A part of a start at
-  /// the end is left out: its process had not written to the log when it ended.
+  /// Reads the bytes of the file. None are known when any of them is wrong, or missing at the end.
   static LogStarts of(std::string_view bytes);
 
   [[nodiscard]] bool is_empty() const { return starts_.empty(); }

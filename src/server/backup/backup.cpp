@@ -26,6 +26,7 @@ namespace {
 struct Grown {
   BackupManifest manifest;
   std::size_t new_files = 0;
+  std::optional<Lsn> first_new;
   std::uint64_t new_bytes = 0;
   bool has_gap = false;    ///< compaction was faster than the backups
   bool is_proven = false;  ///< that both are of one journal
@@ -39,12 +40,13 @@ Grown grow(const std::optional<BackupManifest>& since,
   BackupPoint point{.begin = parts.front().header.first};
   if (!points.empty()) point.told = points.back().told;
   grown.has_gap = !points.empty() && point.begin > points.back().end;
-  const bool has_shared = files.empty() || point.begin <= files.back().first;
-  grown.is_proven = has_shared || writer.has_value();
+  const bool has_shared = !files.empty() && point.begin <= files.back().first;
+  grown.is_proven = !since || has_shared || writer.has_value();
   for (const ReadFile& read : taken) {
     if (!files.empty() && files.back().first == read.file.first) files.pop_back();
     files.push_back(read.file);
     if (read.told) point.told = *read.told;
+    if (!grown.first_new) grown.first_new = read.file.first;
     ++grown.new_files;
     grown.new_bytes += read.file.bytes;
   }
@@ -77,8 +79,9 @@ std::string tell_end(const Grown& grown) {
         "of this one\n";
   }
   if (!grown.manifest.writer) {
-    text += std::string("warning: the journal has no file ") + journal::kStartsName +
-            ", or a damaged one: the next backup may not know that it is of the same journal\n";
+    text += std::string("warning: the journal's file ") + journal::kStartsName +
+            " does not tell who wrote its end: the next backup may not know that it is of the same "
+            "journal\n";
   }
   return text + "can be restored: any time " + tell_times(grown.manifest) + "\n";
 }
@@ -115,16 +118,16 @@ Outcome<Done> check_writer(const std::optional<BackupManifest>& since, const Bac
   journal::PosixFileSystem files;
   const journal::LogStarts starts = journal::starts_in(files, choice.directory);
   if (starts.writer_until(since->points.back().end) == since->writer) return Done{};
-  if (!starts.is_empty()) return does_not_go_on(choice.directory, choice.since);
-  return Problem{choice.directory + "/" + journal::kStartsName +
-                 " is missing or damaged, so nothing shows that the journal goes on where " +
-                 choice.since + " ends: make a full backup in a new directory"};
-}
-
-bool is_same(const std::string& one, const std::string& other) {
-  std::error_code error;
-  return std::filesystem::weakly_canonical(one, error) ==
-         std::filesystem::weakly_canonical(other, error);
+  const std::string file = choice.directory + "/" + journal::kStartsName;
+  const std::string advice = "; make a full backup in a new directory";
+  if (starts.is_empty()) {
+    return Problem{file +
+                   " is missing or damaged, so nothing shows that the journal goes on where " +
+                   choice.since + " ends" + advice};
+  }
+  return Problem{choice.directory + " does not go on where " + choice.since +
+                 " ends: it is another journal, or was restored or set back, or " + file +
+                 " was lost since" + advice};
 }
 
 /// The copy has the damage of the journal, so the damaged file of the journal is named.
@@ -139,9 +142,14 @@ Outcome<Done> write_manifest_file(const BackupChoice& choice, const BackupManife
 }
 
 /// Before anything is written: the file is replaced when all else is done.
-Outcome<Done> check_manifest_file(const std::string& path) {
+Outcome<Done> check_manifest_file(const BackupChoice& choice) {
+  const std::string& path = choice.manifest;
   if (path.empty()) return Done{};
   std::error_code error;
+  for (const std::string& directory : {choice.directory, choice.to, choice.since}) {
+    if (!std::filesystem::is_directory(directory, error) || !lies_in(path, directory)) continue;
+    return Problem{path + " must not be inside " + directory};
+  }
   const auto status = std::filesystem::status(path, error);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
     return Problem{path + " is not a file that can be replaced"};
@@ -153,35 +161,40 @@ Outcome<Done> check_manifest_file(const std::string& path) {
   return Done{};
 }
 
-Outcome<JournalReport> to_directory(const BackupChoice& choice, Time now) {
-  const bool is_longer = !choice.since.empty() && is_same(choice.since, choice.to);
-  auto directory = BackupDirectory::open(choice.to, choice.directory, is_longer);
-  if (!directory) return directory.error();
-  auto since = is_longer ? directory->before() : read_since(choice.since);
-  if (!since) return since.error();
-  const std::optional<BackupManifest>& before = *since;
+/// Gives `target` what is new.
+Outcome<Grown> copy_new(const BackupChoice& choice, const std::optional<BackupManifest>& before,
+                        NewSegments& target, Time now) {
   if (auto fit = check_writer(before, choice); !fit) return fit.error();
-  NewFiles target(before ? &*before : nullptr, choice.since, choice.to);
   journal::PosixFileSystem files;
   const auto parts = journal::back_up(files, choice.directory, target);
   if (!parts) return cause_of(parts.error(), choice.directory);
   if (auto checked = target.check_end(*parts); !checked) return checked.error();
   const auto taken = target.read();
   if (!taken) return cause_of(taken.error(), choice.directory);
-  const journal::LogStarts starts = journal::starts_in(files, choice.directory);
-  Grown grown = grow(before, *parts, *taken, starts, now);
-  if (choice.keep && is_longer) prune(grown.manifest, now - *choice.keep);
-  // Of a backup that begins at another one: what is new. There may be nothing.
-  const bool is_part = before && !is_longer;
-  const auto& files_of_all = grown.manifest.files;
-  const Lsn first = !is_part         ? files_of_all.front().first
-                    : taken->empty() ? files_of_all.back().end()
-                                     : taken->front().file.first;
-  if (auto finished = directory->finish(grown.manifest, first); !finished) return finished.error();
-  if (auto written = write_manifest_file(choice, grown.manifest); !written) return written.error();
-  if (before) return JournalReport{.text = tell(grown), .damage = {}};
+  // After the copy, in which the server may have started again.
+  return grow(before, *parts, *taken, journal::starts_in(files, choice.directory), now);
+}
+
+Outcome<JournalReport> to_directory(const BackupChoice& choice, Time now) {
+  const bool is_longer = is_growing(choice);
+  auto directory = BackupDirectory::open(choice.to, choice.directory, is_longer);
+  if (!directory) return directory.error();
+  const auto before = is_longer ? directory->before() : read_since(choice.since);
+  if (!before) return before.error();
+  NewFiles target(*before ? &**before : nullptr, choice.since, choice.to);
+  auto grown = copy_new(choice, *before, target, now);
+  if (!grown) return grown.error();
+  BackupManifest& manifest = grown->manifest;
+  if (choice.keep) prune(manifest, now - *choice.keep);
+  // A backup that begins at another one has what is new. There may be nothing.
+  const bool is_part = *before && !is_longer;
+  const Lsn first = is_part ? grown->first_new.value_or(manifest.files.back().end())
+                            : manifest.files.front().first;
+  if (auto finished = directory->finish(manifest, first); !finished) return finished.error();
+  if (auto written = write_manifest_file(choice, manifest); !written) return written.error();
+  if (*before) return JournalReport{.text = tell(*grown), .damage = {}};
   auto report = check_journal(choice.to);
-  if (report) report->text += tell_end(grown);
+  if (report) report->text += tell_end(*grown);
   return report;
 }
 
@@ -189,32 +202,31 @@ Outcome<JournalReport> to_stream(const BackupChoice& choice, Time now) {
   if (::isatty(STDOUT_FILENO) == 1) {
     return Problem{"a backup is not for a terminal: send it to a program, or to a file"};
   }
-  const auto since = read_since(choice.since);
-  if (!since) return since.error();
+  const auto before = read_since(choice.since);
+  if (!before) return before.error();
   TarWriter out(STDOUT_FILENO, "stdout");
-  if (auto fit = check_writer(*since, choice); !fit) return fit.error();
-  SentFiles target(*since ? &**since : nullptr, choice.since, out);
-  journal::PosixFileSystem files;
-  const auto parts = journal::back_up(files, choice.directory, target);
-  if (!parts) return cause_of(parts.error(), choice.directory);
-  if (auto checked = target.check_end(*parts); !checked) return checked.error();
-  const journal::LogStarts starts = journal::starts_in(files, choice.directory);
-  const Grown grown = grow(*since, *parts, target.sent(), starts, now);
-  Outcome<Done> done = out.add(kManifestName, encode(grown.manifest));
+  SentFiles target(*before ? &**before : nullptr, choice.since, out);
+  const auto grown = copy_new(choice, *before, target, now);
+  if (!grown) return grown.error();
+  Outcome<Done> done = out.add(kManifestName, encode(grown->manifest));
   if (done) done = out.end();
-  if (done) done = write_manifest_file(choice, grown.manifest);
+  if (done) done = write_manifest_file(choice, grown->manifest);
   if (!done) return done.error();
-  return JournalReport{.text = tell(grown), .damage = {}};
+  return JournalReport{.text = tell(*grown), .damage = {}};
 }
 
 }  // namespace
+
+bool is_growing(const BackupChoice& choice) {
+  return !choice.since.empty() && is_same_place(choice.since, choice.to);
+}
 
 Outcome<JournalReport> back_up_journal(const BackupChoice& choice) {
   if (auto fit = refuse_unfinished_or_exported(choice.directory); !fit) return fit.error();
   if (is_backup(choice.directory)) {
     return Problem{choice.directory + " is a backup: copy the directory, or send it with tar"};
   }
-  if (auto checked = check_manifest_file(choice.manifest); !checked) return checked.error();
+  if (auto checked = check_manifest_file(choice); !checked) return checked.error();
   journal::PosixFileSystem files;
   if (const auto readable = files.list(choice.directory); !readable) return readable.error();
   // Everything that was acknowledged by now is in the backup.

@@ -22,6 +22,9 @@ struct BackupChoice {
 
 inline constexpr const char* kStream = "-";
 
+/// Whether the earlier backup gets what is new.
+[[nodiscard]] bool is_growing(const BackupChoice& choice);
+
 /// Copies a journal, and reads the copy from end to end. Reports what is in the backup, and to
 /// which times it can be restored. A damaged journal is a problem.
 ///

@@ -50,6 +50,17 @@ bool lies_in(const std::string& path, const std::string& directory) {
   return false;
 }
 
+bool is_same_place(const std::string& one, const std::string& other) {
+  const auto place_of = [](const std::string& path) {
+    std::error_code error;
+    const std::filesystem::path place =
+        std::filesystem::weakly_canonical(std::filesystem::absolute(path, error), error);
+    // `b/` and `b` are one, also before it is there.
+    return place.has_filename() ? place : place.parent_path();
+  };
+  return place_of(one) == place_of(other);
+}
+
 Outcome<Done> refuse_inside(const std::string& path, const std::string& source) {
   if (!lies_in(path, source)) return Done{};
   std::error_code error;

@@ -56,6 +56,9 @@ class BackupDirectory {
 /// True when `path` is the directory or lies in it, by any name. `path` need not exist.
 [[nodiscard]] bool lies_in(const std::string& path, const std::string& directory);
 
+/// Whether both are one directory. Neither need exist.
+[[nodiscard]] bool is_same_place(const std::string& one, const std::string& other);
+
 /// Refuses a target that is the source, or lies in it.
 [[nodiscard]] Outcome<Done> refuse_inside(const std::string& path, const std::string& source);
 

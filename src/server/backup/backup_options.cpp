@@ -85,7 +85,7 @@ Outcome<BackupChoice> backup_of(const BackupTexts& texts) {
   if (texts.keep.empty()) return choice;
   choice.keep = parse_age(texts.keep);
   if (!choice.keep) return Problem{"--keep needs a number and s, m, h or d, such as 7d"};
-  if (choice.since.empty() || choice.to == kStream) {
+  if (!is_growing(choice)) {
     return Problem{"--keep is for a backup that grows: give --since DEST too"};
   }
   return choice;

@@ -98,11 +98,17 @@ std::vector<BackupRun> runs_of(const BackupManifest& manifest) {
   return runs;
 }
 
+Time end_of(const BackupManifest& manifest, const BackupRun& run) {
+  Time end{};
+  for (std::size_t i = run.first; i <= run.last; ++i) end = std::max(end, manifest.points[i].at);
+  return end;
+}
+
 std::string tell_times(const BackupManifest& manifest) {
   constexpr std::size_t kRunsTold = 3;
   const auto tell = [&](const BackupRun& first, const BackupRun& last) {
     return "from " + faktory::format_time(manifest.points[first.first].told) + " to " +
-           faktory::format_time(manifest.points[last.last].at);
+           faktory::format_time(end_of(manifest, last));
   };
   const std::vector<BackupRun> runs = runs_of(manifest);
   if (runs.size() > kRunsTold) {
@@ -184,10 +190,11 @@ Outcome<BackupManifest> read_manifest(const std::string& path) {
 
 void prune(BackupManifest& manifest, Time before) {
   auto& points = manifest.points;
-  const auto later =
-      std::ranges::find_if(points, [&](const BackupPoint& point) { return point.at > before; });
-  if (later == points.begin()) return;
-  points.erase(points.begin(), std::prev(later));
+  // The last one: where the clock was ahead for a while, later ones may be of earlier times.
+  const auto is_old = [&](const BackupPoint& point) { return point.at <= before; };
+  const auto last = std::find_if(points.rbegin(), points.rend(), is_old);
+  if (last == points.rend()) return;
+  points.erase(points.begin(), std::prev(last.base()));
   std::erase_if(manifest.files,
                 [&](const BackupFile& file) { return file.end() <= points.front().begin; });
 }

@@ -66,6 +66,9 @@ struct BackupRun {
 /// Oldest first. There is one more for each time that compaction was faster than the backups.
 [[nodiscard]] std::vector<BackupRun> runs_of(const BackupManifest& manifest);
 
+/// The last time of the run. Its last point may be of an earlier one: the clock may be set back.
+[[nodiscard]] Time end_of(const BackupManifest& manifest, const BackupRun& run);
+
 /// The times that can be restored, for a person: `from A to B`, and more where runs are more. Of
 /// many it tells how many gaps there are between them.
 [[nodiscard]] std::string tell_times(const BackupManifest& manifest);

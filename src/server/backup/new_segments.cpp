@@ -36,13 +36,6 @@ std::string draft_of(const std::string& path) {
   return path + ".part";
 }
 
-Problem does_not_go_on(const std::string& path, const std::string& name) {
-  return Problem{
-      path + " does not go on where " + name +
-      " ends: it is of another journal, or of one that was restored or set back; make a full "
-      "backup in a new directory"};
-}
-
 Outcome<ReadFile> read_file(const std::string& path, Lsn first, std::uint64_t bytes) {
   const Outcome<std::string> read = read_start(path, bytes);
   if (!read) return read.error();
@@ -50,6 +43,12 @@ Outcome<ReadFile> read_file(const std::string& path, Lsn first, std::uint64_t by
 }
 
 // ---- what is new --------------------------------------------------------------------------------
+
+Problem NewSegments::differs(const std::string& path) const {
+  return Problem{path + " does not go on where " + name_ +
+                 " ends: the journal has lost what it had then, or is another one; make a full "
+                 "backup in a new directory"};
+}
 
 Outcome<Done> NewSegments::begin() {
   is_first_ = true;

@@ -20,10 +20,6 @@ struct ReadFile {
 /// The first `bytes` bytes of the segment at `path`. A problem names it, if it is damaged.
 [[nodiscard]] Outcome<ReadFile> read_file(const std::string& path, Lsn first, std::uint64_t bytes);
 
-/// The refusal of a log. `path`: it, or the file of it that does not fit; `name`: the earlier
-/// backup.
-[[nodiscard]] Problem does_not_go_on(const std::string& path, const std::string& name);
-
 /// Takes of a log what an earlier backup does not have. Refuses a log that does not have the bytes
 /// of that backup, as far as both have any.
 class NewSegments : public journal::BackupTarget {
@@ -39,15 +35,16 @@ class NewSegments : public journal::BackupTarget {
   /// To be called after all parts: refuses a log that ends before the earlier backup does.
   [[nodiscard]] Outcome<Done> check_end(const std::vector<journal::BackupPart>& parts) const;
 
+  /// What was taken, read from end to end.
+  [[nodiscard]] virtual Outcome<std::vector<ReadFile>> read() const = 0;
+
  protected:
   virtual Outcome<Done> take(const journal::BackupPart& part) = 0;
 
  private:
   [[nodiscard]] Outcome<bool> is_new(const journal::BackupPart& part) const;
   [[nodiscard]] Outcome<bool> is_longer(const journal::BackupPart& part) const;
-  [[nodiscard]] Problem differs(const std::string& path) const {
-    return does_not_go_on(path, name_);
-  }
+  [[nodiscard]] Problem differs(const std::string& path) const;
 
   const BackupManifest* since_;
   std::string name_;
@@ -64,8 +61,7 @@ class NewFiles final : public NewSegments {
 
   Outcome<Done> begin() override;
 
-  /// Reads what was taken.
-  [[nodiscard]] Outcome<std::vector<ReadFile>> read() const;
+  [[nodiscard]] Outcome<std::vector<ReadFile>> read() const override;
 
  private:
   Outcome<Done> take(const journal::BackupPart& part) override;
@@ -83,7 +79,7 @@ class SentFiles final : public NewSegments {
 
   Outcome<Done> begin() override;
 
-  [[nodiscard]] const std::vector<ReadFile>& sent() const { return sent_; }
+  [[nodiscard]] Outcome<std::vector<ReadFile>> read() const override { return sent_; }
 
  private:
   Outcome<Done> take(const journal::BackupPart& part) override;

@@ -9,11 +9,13 @@
 #include "faktory/json/timestamp.hpp"
 #include "journal/file/backup.hpp"
 #include "journal/file/log_files.hpp"
+#include "journal/file/log_starts.hpp"
 #include "server/backup/backup.hpp"
 #include "server/backup/backup_directory.hpp"
 #include "server/backup/new_segments.hpp"
 #include "server/backup/segment_batches.hpp"
 #include "server/backup/sources.hpp"
+#include "server/process/process.hpp"
 #include "server/tools/progress_line.hpp"
 
 namespace millrace::server {
@@ -37,7 +39,8 @@ bool is_of_begin(const std::string& name) {
 
 bool is_of_restore(const std::string& name) {
   return name == kRestoreName || is_of_begin(name) || name == journal::kExtentName ||
-         name.starts_with(kUnpackedPrefix) || journal::parse_segment_name(name);
+         name == journal::kStartsName || name.starts_with(kUnpackedPrefix) ||
+         journal::parse_segment_name(name);
 }
 
 /// The directory that a restore makes. It is locked while this lives. Unless it is kept, the
@@ -159,10 +162,9 @@ Problem refuse_time(const BackupSources& sources, Time until) {
   for (const BackupRun& run : runs) {
     const Time begin = manifest.points[run.first].told;
     if (before != nullptr && until < begin) {
-      return Problem{refused +
-                     "compaction was faster than the backups then; the nearest times are " +
-                     faktory::format_time(manifest.points[before->last].at) + " and " +
-                     faktory::format_time(begin)};
+      return Problem{
+          refused + "compaction was faster than the backups then; the nearest times are " +
+          faktory::format_time(end_of(manifest, *before)) + " and " + faktory::format_time(begin)};
     }
     if (until < begin) break;
     before = &run;
@@ -175,7 +177,7 @@ Outcome<Cut> find_cut(const BackupSources& sources, std::optional<Time> until) {
   const auto& points = manifest.points;
   if (!until) return Cut{.begin = points.back().begin, .end = points.back().end};
   for (const BackupRun& run : runs_of(manifest)) {
-    if (*until < points[run.first].told || *until > points[run.last].at) continue;
+    if (*until < points[run.first].told || *until > end_of(manifest, run)) continue;
     // The last backup that has nothing later.
     std::size_t base = run.first;
     while (base < run.last && points[base + 1].told <= *until) ++base;
@@ -206,8 +208,10 @@ Outcome<Done> place_files(const BackupSources& sources, const Cut& cut, const st
     extent.newest = file.first;
     progress.show(file.end() - cut.begin);
   }
-  const Outcome<Done> written = journal::write_extent(files, to, extent);
-  return written ? files.sync_directory(to) : written;
+  Outcome<Done> done = journal::write_extent(files, to, extent);
+  // It is another journal from now on, also for a backup that is made before a server starts.
+  if (done) done = journal::note_start(files, to, false, {.at = cut.end, .id = random_number()});
+  return done ? files.sync_directory(to) : done;
 }
 
 }  // namespace

@@ -72,8 +72,9 @@ Outcome<BackupSources> BackupSources::open(const std::vector<std::string>& names
     }
     auto manifest = read_manifest(directory + "/" + kManifestName);
     if (!manifest) return manifest.error();
+    // By the log, and not by the clock, which may have been set back.
     const auto& points = sources.manifest_.points;
-    if (points.empty() || manifest->points.back().at > points.back().at) {
+    if (points.empty() || manifest->points.back().end > points.back().end) {
       sources.manifest_ = std::move(*manifest);
       sources.name_ = name == kStream ? "stdin" : name;
     }

@@ -289,13 +289,13 @@ TEST_CASE("backup: after compaction, too, a journal that does not go on is refus
     const auto report = back_up_journal(choice);
     return report ? "none: " + report->text : report.error().text;
   };
-  const std::string expected =
-      " does not go on where " + backed.copy +
-      " ends: it is of another journal, or of one that was restored or set back; make "
-      "a full backup in a new directory";
-  CHECK(refusal({.directory = data, .to = backed.copy, .since = backed.copy}).ends_with(expected));
-  CHECK(refusal({.directory = data, .to = backed.scratch.path("part"), .since = backed.copy})
-            .ends_with(expected));
+  const std::string expected = data + " does not go on where " + backed.copy +
+                               " ends: it is another journal, or was restored or set back, or " +
+                               data +
+                               "/starts was lost since; make a full backup in a new directory";
+  CHECK(refusal({.directory = data, .to = backed.copy, .since = backed.copy}) == expected);
+  CHECK(refusal({.directory = data, .to = backed.scratch.path("part"), .since = backed.copy}) ==
+        expected);
   CHECK(backed.manifest() == known);
   CHECK(known.points.front() == before.points.front());
 }
@@ -311,11 +311,53 @@ TEST_CASE("backup: a journal that was restored from it is another one, though it
         back_up_journal({.directory = restored, .to = backed.copy, .since = backed.copy});
     return grown ? "" : grown.error().text;
   };
-  CHECK(refused().starts_with(restored + "/starts is missing"));
+  CHECK(refused().starts_with(restored + " does not go on where "));
   GrowingLog(restored).put(5);
   CHECK(refused().starts_with(restored + " does not go on where "));
   backed.log.put(5);
   CHECK(backed.grow());
+}
+
+TEST_CASE("backup: a journal whose starts began anew is refused for that") {
+  Backed backed;
+  backed.log.put(20);
+  REQUIRE(backed.grow());
+  backed.log.close();
+  std::filesystem::remove(backed.data + "/starts");
+  backed.log.open();
+  backed.log.put(1);
+  const auto grown = backed.grow();
+  REQUIRE_FALSE(grown);
+  CHECK(grown.error().text.ends_with(
+      backed.data + "/starts was lost since; make a full backup in a new directory"));
+}
+
+TEST_CASE("backup: the manifest is written into no directory of a journal or a backup") {
+  Backed backed;
+  backed.log.put(20);
+  REQUIRE(backed.grow());
+  const auto refusal = [&](const std::string& manifest) {
+    const auto done = back_up_journal(
+        {.directory = backed.data, .to = backed.copy, .since = backed.copy, .manifest = manifest});
+    return done ? "" : done.error().text;
+  };
+  for (const std::string& directory : {backed.data, backed.copy}) {
+    const std::string path = segments(directory).front();
+    CHECK(refusal(path) == path + " must not be inside " + directory);
+    CHECK(refusal(directory + "/new") == directory + "/new must not be inside " + directory);
+  }
+  CHECK(refusal(backed.scratch.path("last")).empty());
+}
+
+TEST_CASE("backup: DEST/ and DEST are one, also before it is there") {
+  Backed backed;
+  backed.log.put(20);
+  const auto grow = [&](const std::string& since, const std::string& to) {
+    return back_up_journal({.directory = backed.data, .to = to, .since = since});
+  };
+  CHECK(grow(backed.copy + "/", backed.copy));
+  CHECK(grow(backed.copy, backed.copy + "//"));
+  CHECK(grow(backed.copy + "/.", backed.copy));
 }
 
 TEST_CASE("backup: of a restored journal that has no new job it knows that journal, too") {
@@ -363,16 +405,15 @@ TEST_CASE("backup: a journal whose starts are lost is refused") {
   }
   const auto grown = backed.grow();
   REQUIRE_FALSE(grown);
-  CHECK(grown.error().text == starts +
-                                  " is missing or damaged, so nothing shows that the journal goes "
-                                  "on where " +
-                                  backed.copy + " ends: make a full backup in a new directory");
+  CHECK(grown.error().text ==
+        starts + " is missing or damaged, so nothing shows that the journal goes on where " +
+            backed.copy + " ends; make a full backup in a new directory");
   const auto full = back_up_journal({.directory = backed.data, .to = backed.scratch.path("full")});
   CHECK(has(full, mail_ready(20)));
   CHECK(
       has(full,
-          "warning: the journal has no file starts, or a damaged one: the next backup may not know "
-          "that it is of the same journal"));
+          "warning: the journal's file starts does not tell who wrote its end: the next backup may "
+          "not know that it is of the same journal"));
 }
 
 TEST_CASE("backup: one that does not say of which journal it is goes on with any, and warns") {

@@ -125,6 +125,16 @@ TEST_CASE("manifest: what only earlier times need is forgotten") {
   CHECK(pruned(1000s) == "1,1");
 }
 
+TEST_CASE("manifest: a clock that was ahead for a while keeps nothing for longer") {
+  BackupManifest manifest = example_manifest();
+  manifest.points[0].at = Time{1000s};
+  CHECK(
+      tell_times(manifest).starts_with("from 1970-01-01T00:00:09Z to 1970-01-01T00:16:40Z, and "));
+  prune(manifest, Time{25s});
+  CHECK(manifest.points.size() == 2);
+  CHECK(manifest.points.front().at == Time{20s});
+}
+
 TEST_CASE("manifest: one whose first line does not end, or is another one, is refused") {
   const auto refusal = [](const std::string& text) {
     return parse_manifest(text + "sha256 " + sha256_of(text) + "\n", "PATH").error().text;

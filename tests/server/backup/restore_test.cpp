@@ -91,6 +91,22 @@ TEST_CASE("restore: a time that is not in the backup is refused, and those that 
   CHECK_FALSE(std::filesystem::exists(backed.scratch.path("new")));
 }
 
+TEST_CASE("restore: of several backups the last one of the log counts, whatever the clock says") {
+  Backed backed;
+  const Time late = backed.log.now;
+  // A backup counts as made when its last batch was, where that is later than now.
+  backed.log.now += std::chrono::hours(24 * 365 * 100);
+  backed.log.put(10);
+  REQUIRE(backed.grow());
+  backed.log.now = late;
+  backed.log.put(10);
+  const std::string next = backed.scratch.path("next");
+  REQUIRE(back_up_journal({.directory = backed.data, .to = next, .since = backed.copy}));
+  const auto both =
+      restore_journal({.from = {backed.copy, next}, .to = backed.scratch.path("both")});
+  CHECK(has(both, mail_ready(20)));
+}
+
 TEST_CASE("restore: where the clock was set back, the first of two equal times counts") {
   Backed backed;
   backed.log.put(10);
