@@ -9,12 +9,26 @@
 namespace millrace::cli {
 namespace {
 
+/// `nohup` has us ignore the end of the terminal.
+bool hears_of_terminal() {
+  struct sigaction present {};
+  sigaction(SIGHUP, nullptr, &present);
+  return present.sa_handler != SIG_IGN;
+}
+
 sigset_t ending_signals() {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
+  if (hears_of_terminal()) sigaddset(&signals, SIGHUP);
   return signals;
+}
+
+void handle_ending(void (*handler)(int)) {
+  std::signal(SIGINT, handler);
+  std::signal(SIGTERM, handler);
+  if (hears_of_terminal()) std::signal(SIGHUP, handler);
 }
 
 /// What the handler does. It may call few functions, and these two are among them.
@@ -49,8 +63,7 @@ bool Interrupts::wait(std::chrono::milliseconds at_most) {
 Interrupts::Ending::Ending(Exit status, const char* text) {
   ending_status = static_cast<int>(status);
   ending_text = text;
-  std::signal(SIGINT, end_program);
-  std::signal(SIGTERM, end_program);
+  handle_ending(end_program);
   const sigset_t signals = ending_signals();
   pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
 }
@@ -58,8 +71,7 @@ Interrupts::Ending::Ending(Exit status, const char* text) {
 Interrupts::Ending::~Ending() {
   const sigset_t signals = ending_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
+  handle_ending(SIG_DFL);
 }
 
 }  // namespace millrace::cli

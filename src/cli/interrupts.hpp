@@ -6,7 +6,8 @@
 
 namespace millrace::cli {
 
-/// While it lives, SIGINT and SIGTERM do not end the program: they are waited for.
+/// While it lives, SIGINT, SIGTERM and, but for `nohup`, SIGHUP do not end the program: they are
+/// waited for.
 class Interrupts {
  public:
   Interrupts();

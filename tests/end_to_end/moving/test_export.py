@@ -110,7 +110,7 @@ class HoldingBeanstalkd:
 class InterruptedTest(ExportTest):
     def test_a_signal_ends_an_export_that_goes_on_later(self):
         self.filled(*({"body": b"%d" % i} for i in range(350)))
-        for number, ending in enumerate((signal.SIGINT, signal.SIGTERM)):
+        for number, ending in enumerate((signal.SIGINT, signal.SIGTERM, signal.SIGHUP)):
             with self.subTest(ending):
                 self.interrupt(ending)
                 os.remove(self.path("data/export"))
