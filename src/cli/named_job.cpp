@@ -9,8 +9,6 @@
 namespace millrace::cli {
 namespace {
 
-constexpr int kNotFound = 404;
-
 Reply<NamedJob> as_kind(const Reply<Answer>& answer, NamedJob::Kind kind) {
   if (!answer) return answer.error();
   return NamedJob{.answer = *answer, .kind = kind};

@@ -6,6 +6,9 @@
 
 namespace millrace::cli {
 
+/// The status of a failure to find a job.
+inline constexpr int kNotFound = 404;
+
 /// What is known of the job that a person named.
 struct NamedJob {
   Answer answer;

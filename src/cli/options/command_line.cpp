@@ -16,6 +16,12 @@ bool is_many(const VerbWord& word) {
   return word.number == VerbWord::Number::kMany || word.number == VerbWord::Number::kAny;
 }
 
+/// What a refusal of the value names: where it may have come from.
+std::string source_of(const VerbOption& option) {
+  const std::string flag = std::string("--") + option.name;
+  return option.variable == nullptr ? flag : flag + ", or " + option.variable + ",";
+}
+
 }  // namespace
 
 CommandLine::CommandLine(CLI::App& app) : given_(verb_rows().size()) {
@@ -79,7 +85,7 @@ Outcome<Done> CommandLine::read_options(const Given& given, const VerbRow& verb,
     const bool is_sent = (option.groups & (kServer | kJobPort)) == 0;
     if (is_sent && !is_utf8(given.values[i])) return Problem{flag + " is not UTF-8"};
     const auto applied = option.apply(choice, given.values[i]);
-    if (!applied) return Problem{flag + " " + applied.error().text};
+    if (!applied) return Problem{source_of(option) + " " + applied.error().text};
   }
   return Done{};
 }

@@ -40,7 +40,9 @@ Exit change_named(Session& session, const ChangeWords& words) {
       changed.push_back(answer->json);
       continue;
     }
-    exit = session.fail({.exit = answer.error().exit, .text = name + ": " + answer.error().text});
+    // That there is none names it already.
+    const std::string whose = answer.error().status == kNotFound ? "" : name + ": ";
+    exit = session.fail({.exit = answer.error().exit, .text = whose + answer.error().text});
     refused.push_back({{"id", name}, {"error", answer.error().text}});
     // The others would fail alike.
     if (exit == Exit::kUnreachable || answer.error().status == 401) break;

@@ -53,7 +53,7 @@ Exit list_cron(Session& session) {
                outcome_of(last),
                {next_of(entry)}});
   }
-  return show_rows(session, *rows, table, "the config files have no cron entries");
+  return show_rows(session, *rows, table, "there are no cron entries");
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "server/backup/segment_batches.hpp"
 #include "server/backup/sources.hpp"
 #include "server/process/process.hpp"
+#include "server/tools/owner.hpp"
 #include "server/tools/progress_line.hpp"
 
 namespace millrace::server {
@@ -236,7 +237,8 @@ Outcome<JournalReport> restore_journal(const RestoreChoice& choice) {
   }
   const BackupManifest& manifest = sources->manifest();
   const Time at = choice.until.value_or(manifest.points.back().at);
-  report->text += "restored: " + choice.to + ", as it was at " + faktory::format_time(at) + "\n";
+  report->text += "restored: " + choice.to + ", as it was at " + faktory::format_time(at) + "\n" +
+                  owner_warning(choice.to);
   return report;
 }
 

@@ -1,6 +1,5 @@
 #include "server/doctor/directory_checks.hpp"
 
-#include <pwd.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
@@ -28,6 +27,7 @@
 #include "server/export/export_mark.hpp"
 #include "server/foreign_jobs.hpp"
 #include "server/local/sync_probe.hpp"
+#include "server/tools/owner.hpp"
 #include "server/tools/unfinished.hpp"
 
 namespace millrace::server {
@@ -48,11 +48,6 @@ std::string size_text(std::uint64_t bytes) {
   const std::uint64_t tenths = bytes / (std::uint64_t{1} << 30) * 10 +
                                bytes % (std::uint64_t{1} << 30) * 10 / (std::uint64_t{1} << 30);
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " GiB";
-}
-
-std::string name_of_user(uid_t user) {
-  const passwd* const entry = getpwuid(user);
-  return entry == nullptr ? "user " + std::to_string(user) : entry->pw_name;
 }
 
 Finding look_at_room(const std::string& directory) {

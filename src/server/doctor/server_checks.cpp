@@ -10,6 +10,8 @@
 #include "cli/show/times.hpp"
 #include "http/kit/text.hpp"
 #include "server/local/sync_probe.hpp"
+#include "server/options/config.hpp"
+#include "server/peers/named_server.hpp"
 
 namespace millrace::server {
 namespace {
@@ -157,10 +159,16 @@ std::int64_t our_time_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
 }
 
-/// What a command needs to ask the same server. Without the password, which commands would show.
+/// What a command needs to ask the same server. Without the password, which commands would show:
+/// where the variable has it, the variable names the server.
 std::string url_option(const cli::Session& session) {
   const std::string& url = session.api.shown_url();
-  return url == cli::ServerUrl().shown() ? "" : " --url " + shell_word(url);
+  const auto named = cli::parse_server_url(environment_variable(kUrlVariable).value_or(""));
+  const bool is_named = named && !named->password.empty() && named->shown() == url;
+  const bool is_known = is_named || url == cli::ServerUrl().shown();
+  const std::string& ca_file = session.choice.ca_file;
+  return (is_known ? "" : " --url " + shell_word(url)) +
+         (ca_file.empty() ? "" : " --ca " + shell_word(ca_file));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "server/import/drain/import_running.hpp"
 #include "server/import/faktory/import_faktory.hpp"
 #include "server/import/import_binlog.hpp"
+#include "server/tools/owner.hpp"
 
 namespace millrace::server {
 
@@ -39,8 +40,11 @@ Outcome<JournalReport> import_jobs(const ImportChoice& choice) {
     if (source.empty()) continue;
     if (auto apart = refuse_inside(choice.into, source); !apart) return apart.error();
   }
-  if (!choice.from.empty()) return import_running(choice);
-  return choice.faktory.empty() ? import_binlog(choice) : import_faktory(choice);
+  auto report = !choice.from.empty()     ? import_running(choice)
+                : choice.faktory.empty() ? import_binlog(choice)
+                                         : import_faktory(choice);
+  if (report) report->text += owner_warning(choice.into);
+  return report;
 }
 
 }  // namespace millrace::server

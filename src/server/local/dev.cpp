@@ -33,13 +33,15 @@ std::string usual_or_free(const Address& usual) {
   return std::string(kLoopback) + ":" + (socket ? std::to_string(usual.port) : "0");
 }
 
+std::string since_taken(const client::Target& target, const Address& usual) {
+  const bool is_usual = target.port == usual.port;
+  return is_usual ? "" : ", since " + std::to_string(usual.port) + " is taken";
+}
+
 void print_port(cli::Console& console, const LocalServer& server, const char* name,
                 const Address& usual) {
   const client::Target target = server.port(name);
-  const bool is_usual = target.port == usual.port;
-  console.print_member(
-      name,
-      target.text() + (is_usual ? "" : ", since " + std::to_string(usual.port) + " is taken"));
+  console.print_member(name, target.text() + since_taken(target, usual));
 }
 
 /// What tells verbs where the server is, if that is not at the usual ports.
@@ -121,7 +123,7 @@ cli::Exit serve_for_development(cli::Session& session) {
   if (!server) return session.fail({.text = server.error().text});
   const client::Target web = server->port("web");
   const std::string url = "http://" + web.text();
-  console.print_member("pages", url + "/");
+  console.print_member("pages", url + "/" + since_taken(web, *usual.web));
   print_port(console, *server, "faktory", *usual.faktory);
   print_port(console, *server, "beanstalk", *usual.beanstalk);
   print_variables(console, *server, usual);

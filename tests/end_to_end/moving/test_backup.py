@@ -278,7 +278,7 @@ class KilledTest(BackupTest):
         self.assert_refused([PROGRAM, "backup", new, self.path("other")], refusal, status=1)
         self.grow()
         self.done("restore", self.path("backup"), "--to", new)
-        self.assertEqual(sorted(os.listdir(new))[-2:], ["extent", "lock"])
+        self.assertEqual(sorted(os.listdir(new))[-3:], ["extent", "lock", "starts"])
         client = self.open(Beanstalk(server.start().beanstalk_address))
         self.assertEqual(client.stats()["current-jobs-ready"], "300")
 

@@ -338,7 +338,7 @@ class CraftedTest(ImportTest):
                 done = subprocess.run([PROGRAM, "import", "--beanstalkd", source, "--into", into],
                                       cwd=self.binlog, env=environment(), capture_output=True,
                                       text=True, timeout=60)
-                self.assertRegex(done.stderr, " is inside .*: name a new directory\n$")
+                self.assertRegex(done.stderr, " must not be inside .*\n$")
         self.assertEqual(os.listdir(self.binlog), ["binlog.1"])
 
     def test_an_empty_file_is_told(self):

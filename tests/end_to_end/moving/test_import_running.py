@@ -190,7 +190,8 @@ class CutOffTest(RunningImportTest):
         # Another address of the same process is the same source.
         wait_until(lambda: client.stats()["current-jobs-ready"] == "10", "they are ready again")
         report = self.imported(address)
-        self.assertIn("goes on: 1 of them were here already, and only deleted there", report)
+        self.assertIn("goes on: 1 job of this table had come before, and had only to be deleted",
+                      report)
         self.assertEqual(self.data_client().stats()["current-jobs-ready"], "10")
 
     def test_after_a_restart_of_the_other_server_ids_mean_nothing(self):

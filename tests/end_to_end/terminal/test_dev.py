@@ -37,7 +37,8 @@ class Dev(ServerTest):
                 break
         # Its log must not fill the pipe.
         threading.Thread(target=drain, args=(process.stderr,), daemon=True).start()
-        port = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/", said["pages"]).group(1)
+        pages = re.match(r"http://127\.0\.0\.1:(\d+)/(, since 7420 is taken)?$", said["pages"])
+        port = pages.group(1)
         self.web = Web(("127.0.0.1", int(port)))
         return process, said
 

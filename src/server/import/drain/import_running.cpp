@@ -277,8 +277,8 @@ Outcome<JournalReport> import_running(const ImportChoice& choice) {
                    " moved before, not in this table\n";
   }
   if (drain.found_again() > 0) {
-    report.text += "goes on: " + std::to_string(drain.found_again()) +
-                   " of them were here already, and only deleted there\n";
+    report.text += "goes on: " + http::count_of(drain.found_again(), "job") +
+                   " of this table had come before, and had only to be deleted there\n";
   }
   if ((*target)->has_new_instance()) {
     report.text += "warning: that server was restarted since the import began; up to " +
