@@ -9,26 +9,12 @@
 namespace millrace::cli {
 namespace {
 
-/// `nohup` has us ignore the end of the terminal.
-bool hears_of_terminal() {
-  struct sigaction present {};
-  sigaction(SIGHUP, nullptr, &present);
-  return present.sa_handler != SIG_IGN;
-}
-
 sigset_t ending_signals() {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
-  if (hears_of_terminal()) sigaddset(&signals, SIGHUP);
   return signals;
-}
-
-void handle_ending(void (*handler)(int)) {
-  std::signal(SIGINT, handler);
-  std::signal(SIGTERM, handler);
-  if (hears_of_terminal()) std::signal(SIGHUP, handler);
 }
 
 /// What the handler does. It may call few functions, and these two are among them.
@@ -43,27 +29,32 @@ void end_program(int) {
 
 }  // namespace
 
-Interrupts::Interrupts() {
-  const sigset_t signals = ending_signals();
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+bool is_hangup_heard() {
+  struct sigaction present {};
+  sigaction(SIGHUP, nullptr, &present);
+  return present.sa_handler != SIG_IGN;
+}
+
+Interrupts::Interrupts(Hangup hangup) : signals_(ending_signals()) {
+  if (hangup == Hangup::kIsOne && is_hangup_heard()) sigaddset(&signals_, SIGHUP);
+  pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
 }
 
 Interrupts::~Interrupts() {
-  const sigset_t signals = ending_signals();
-  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+  pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr);
 }
 
 bool Interrupts::wait(std::chrono::milliseconds at_most) {
-  const sigset_t signals = ending_signals();
   const timespec time{.tv_sec = static_cast<std::time_t>(at_most.count() / 1000),
                       .tv_nsec = static_cast<long>(at_most.count() % 1000 * 1'000'000)};
-  return sigtimedwait(&signals, nullptr, &time) > 0;
+  return sigtimedwait(&signals_, nullptr, &time) > 0;
 }
 
 Interrupts::Ending::Ending(Exit status, const char* text) {
   ending_status = static_cast<int>(status);
   ending_text = text;
-  handle_ending(end_program);
+  std::signal(SIGINT, end_program);
+  std::signal(SIGTERM, end_program);
   const sigset_t signals = ending_signals();
   pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
 }
@@ -71,7 +62,8 @@ Interrupts::Ending::Ending(Exit status, const char* text) {
 Interrupts::Ending::~Ending() {
   const sigset_t signals = ending_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  handle_ending(SIG_DFL);
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
 }
 
 }  // namespace millrace::cli

@@ -1,16 +1,22 @@
 #pragma once
 
 #include <chrono>
+#include <csignal>
 
 #include "cli/exit.hpp"
 
 namespace millrace::cli {
 
-/// While it lives, SIGINT, SIGTERM and, but for `nohup`, SIGHUP do not end the program: they are
-/// waited for.
+/// The end of the terminal would end the program: it was not started by `nohup`.
+[[nodiscard]] bool is_hangup_heard();
+
+/// While it lives, SIGINT and SIGTERM do not end the program: they are waited for.
 class Interrupts {
  public:
-  Interrupts();
+  /// Whether SIGHUP is one of them; if it was ignored, as under `nohup`, it stays so.
+  enum class Hangup { kLeftAlone, kIsOne };
+
+  explicit Interrupts(Hangup hangup = Hangup::kLeftAlone);
   ~Interrupts();
   Interrupts(const Interrupts&) = delete;
   Interrupts& operator=(const Interrupts&) = delete;
@@ -29,6 +35,9 @@ class Interrupts {
     Ending(const Ending&) = delete;
     Ending& operator=(const Ending&) = delete;
   };
+
+ private:
+  sigset_t signals_;
 };
 
 }  // namespace millrace::cli

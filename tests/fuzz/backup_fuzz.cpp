@@ -26,7 +26,7 @@ void read_as_manifest(std::string text) {
   CHECK(parse_manifest(encode(*manifest), "fuzz").value() == *manifest);
   CHECK(!tell_times(*manifest).empty());
   BackupManifest pruned = *manifest;
-  prune(pruned, manifest->points.back().told);
+  prune(pruned, manifest->points.back().told, manifest->points.back().at);
   CHECK(!pruned.points.empty());
   CHECK(parse_manifest(encode(pruned), "fuzz").value() == pruned);
 }

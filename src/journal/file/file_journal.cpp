@@ -16,6 +16,7 @@
 namespace millrace::journal {
 namespace {
 
+/// Random for the system, so that nobody can guess one, and no two processes have the same.
 std::uint64_t draw_number() {
   std::random_device device;
   return (std::uint64_t{device()} << 32) | device();
@@ -30,7 +31,7 @@ FileJournalOptions with_defaults(FileJournalOptions options) {
   // Part of every frame's checksum: so no client can store bytes that look like a frame, and old
   // frames in reused room never pass for new ones.
   if (!options.salt) options.salt = draw_number();
-  // Another one: it is in the manifests of backups, where no salt belongs.
+  // Not the salt, which must stay secret: backups show this number.
   if (!options.start_id) options.start_id = draw_number();
   if (!options.on_failure) options.on_failure = say_and_end;
   return options;
@@ -55,7 +56,9 @@ Outcome<std::unique_ptr<FileJournal>> FileJournal::open(FileSystem& files,
   std::unique_ptr<FileJournal> journal(
       new FileJournal(files, directory, std::move(options), std::move(*lock), std::move(*reader)));
   const bool is_new = journal->reader_->segments().empty();
-  journal->had_starts_ = is_new || !starts_in(files, directory).is_empty();
+  const Outcome<LogStarts> starts = starts_in(files, directory, journal->reader_->has_starts());
+  if (!starts) return unusable_starts(starts.error());
+  journal->had_starts_ = is_new || !starts->is_empty();
   return journal;
 }
 

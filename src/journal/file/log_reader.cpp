@@ -67,6 +67,7 @@ Outcome<LogReader> LogReader::open(FileSystem& files, std::string directory) {
   const Outcome<Done> complete = reader.check_ends(extent);
   if (!complete) return complete.error();
   reader.has_extent_ = extent.has_value() || firsts.empty();
+  reader.has_starts_ = names->has_starts;
   if (extent) reader.noted_end_ = extent->end;
   return reader;
 }

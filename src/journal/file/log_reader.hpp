@@ -53,6 +53,9 @@ class LogReader {
   /// False where no whole file says which segments there must be, though there are some.
   [[nodiscard]] bool has_extent() const { return has_extent_; }
 
+  /// The directory has the file of `LogStarts`.
+  [[nodiscard]] bool has_starts() const { return has_starts_; }
+
   /// The position of a last segment that a crash left without a header. It holds nothing.
   [[nodiscard]] std::optional<Lsn> begun() const { return begun_; }
 
@@ -73,6 +76,7 @@ class LogReader {
   std::optional<Lsn> begun_;
   Lsn files_end_ = 0;
   bool has_extent_ = true;
+  bool has_starts_ = false;
   Lsn noted_end_ = 0;  ///< see LogExtent::end
 };
 

@@ -11,8 +11,9 @@ namespace {
 
 constexpr std::uint64_t kStartsBytesMax = kStartsMax * kStartBytes;
 
-/// As a rule all but the last one are there already: these bytes stay what they are, also when the
-/// power fails. Where the oldest one was forgotten, it may leave none.
+/// In place, since a full disk has no room for a second file. As a rule all but the last one are
+/// there already: these bytes stay what they are, also when the power fails. Where the oldest one
+/// was forgotten all are moved, and a power cut may leave none.
 Outcome<Done> store(FileSystem& files, const std::string& path, bool exists,
                     const LogStarts& starts) {
   auto file = exists ? files.open(path, FileSystem::Access::kReadWrite) : files.create(path);
@@ -63,7 +64,7 @@ std::string LogStarts::bytes() const {
 void LogStarts::add(const LogStart& start) {
   const auto is_void = [&] {
     if (starts_.empty() || starts_.back().at < start.at) return false;
-    // A backup of a log that nobody had written to yet knows the first one.
+    // The first one stays: a backup of a log that nobody had written to names it.
     return starts_.size() > 1 || starts_.back().at > start.at;
   };
   while (is_void()) starts_.pop_back();
@@ -79,25 +80,35 @@ std::optional<std::uint64_t> LogStarts::writer_until(Lsn end) const {
   return is_where_it_ends ? std::optional(starts_.front().id) : std::nullopt;
 }
 
-LogStarts starts_in(FileSystem& files, const std::string& directory) {
+Outcome<LogStarts> starts_in(FileSystem& files, const std::string& directory, bool exists) {
+  if (!exists) return LogStarts();
   const auto file = files.open(directory + "/" + kStartsName, FileSystem::Access::kRead);
-  if (!file) return {};
+  if (!file) return file.error();
   const Outcome<std::uint64_t> size = (*file)->size();
-  if (!size || *size > kStartsBytesMax) return {};
+  if (!size) return size.error();
+  if (*size > kStartsBytesMax) return LogStarts();
   std::string bytes(*size, '\0');
   const Outcome<std::size_t> got = (*file)->read(0, bytes);
-  if (!got) return {};
+  if (!got) return got.error();
   return LogStarts::of(std::string_view(bytes).substr(0, *got));
+}
+
+Problem unusable_starts(const Problem& problem) {
+  return Problem{problem.text +
+                 ": remove it to start without it; then a backup cannot be continued"};
 }
 
 Outcome<Done> note_start(FileSystem& files, const std::string& directory, bool exists,
                          const LogStart& start) {
   const std::string path = directory + "/" + kStartsName;
-  LogStarts starts = starts_in(files, directory);
+  Outcome<LogStarts> known = starts_in(files, directory, exists);
+  if (!known) return known.error();
+  LogStarts& starts = *known;
+  const bool is_begun = !starts.is_empty();
   starts.add(start);
   Outcome<Done> done = store(files, path, exists, starts);
-  if (!done && done.error().is_out_of_space && exists) {
-    // Then it is no longer than it was.
+  if (!done && done.error().is_out_of_space && is_begun) {
+    // With one less it is no longer than it was.
     starts.forget_oldest();
     done = store(files, path, exists, starts);
   }

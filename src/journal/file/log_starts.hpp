@@ -45,8 +45,13 @@ class LogStarts {
   std::vector<LogStart> starts_;
 };
 
-/// Without the file, or if it cannot be read, there is no start.
-[[nodiscard]] LogStarts starts_in(FileSystem& files, const std::string& directory);
+/// Of the file, if it `exists` in the directory. None: it is missing or damaged. A problem: it
+/// cannot be read.
+[[nodiscard]] Outcome<LogStarts> starts_in(FileSystem& files, const std::string& directory,
+                                           bool exists);
+
+/// The refusal of a start that cannot use the file.
+[[nodiscard]] Problem unusable_starts(const Problem& problem);
 
 /// To be called before the process writes its first frame. `exists`: the directory has the file. On
 /// stable storage when it returns. Where the disk has no room at all for it, there is no file then.

@@ -45,9 +45,7 @@ Outcome<Done> LogWriter::check_files(const LogNames& names) {
   }
   if (!names.has_starts) return Done{};
   const auto starts = files_.open(directory_ + "/" + kStartsName, FileSystem::Access::kReadWrite);
-  if (starts) return Done{};
-  return Problem{starts.error().text +
-                 ": remove it to start without it; then a backup cannot be continued"};
+  return starts ? Outcome<Done>(Done{}) : unusable_starts(starts.error());
 }
 
 Outcome<Done> LogWriter::resume(const LogReader& reader, const LogEnd& log) {

@@ -11,6 +11,7 @@
 #include "faktory/json/timestamp.hpp"
 #include "http/kit/text.hpp"
 #include "journal/file/backup.hpp"
+#include "journal/file/log_names.hpp"
 #include "journal/file/log_starts.hpp"
 #include "server/backup/backup_directory.hpp"
 #include "server/backup/backup_files.hpp"
@@ -75,8 +76,8 @@ std::string tell_end(const Grown& grown) {
   }
   if (!grown.is_proven) {
     text +=
-        "warning: the earlier backup does not say of which journal it is: nothing shows that it is "
-        "of this one\n";
+        "warning: the earlier backup does not say of which journal it is: it may be of another "
+        "one\n";
   }
   if (!grown.manifest.writer) {
     text += std::string("warning: the journal's file ") + journal::kStartsName +
@@ -116,18 +117,23 @@ Outcome<std::optional<BackupManifest>> read_since(const std::string& since) {
 Outcome<Done> check_writer(const std::optional<BackupManifest>& since, const BackupChoice& choice) {
   if (!since || !since->writer) return Done{};
   journal::PosixFileSystem files;
-  const journal::LogStarts starts = journal::starts_in(files, choice.directory);
-  if (starts.writer_until(since->points.back().end) == since->writer) return Done{};
+  const auto names = journal::names_in(files, choice.directory);
+  // That there is no journal is told by the copy.
+  if (!names || names->segments.empty()) return Done{};
+  const auto starts = journal::starts_in(files, choice.directory, names->has_starts);
+  if (!starts) return starts.error();
+  if (starts->writer_until(since->points.back().end) == since->writer) return Done{};
   const std::string file = choice.directory + "/" + journal::kStartsName;
   const std::string advice = "; make a full backup in a new directory";
-  if (starts.is_empty()) {
+  if (starts->is_empty()) {
     return Problem{file +
                    " is missing or damaged, so nothing shows that the journal goes on where " +
                    choice.since + " ends" + advice};
   }
-  return Problem{choice.directory + " does not go on where " + choice.since +
-                 " ends: it is another journal, or was restored or set back, or " + file +
-                 " was lost since" + advice};
+  return Problem{
+      choice.directory + " does not go on where " + choice.since +
+      " ends: it is another journal, or was restored, or set back, as by a power cut, or " + file +
+      " was lost since" + advice};
 }
 
 /// The copy has the damage of the journal, so the damaged file of the journal is named.
@@ -172,7 +178,8 @@ Outcome<Grown> copy_new(const BackupChoice& choice, const std::optional<BackupMa
   const auto taken = target.read();
   if (!taken) return cause_of(taken.error(), choice.directory);
   // After the copy, in which the server may have started again.
-  return grow(before, *parts, *taken, journal::starts_in(files, choice.directory), now);
+  const auto starts = journal::starts_in(files, choice.directory, true);
+  return grow(before, *parts, *taken, starts ? *starts : journal::LogStarts(), now);
 }
 
 Outcome<JournalReport> to_directory(const BackupChoice& choice, Time now) {
@@ -185,7 +192,7 @@ Outcome<JournalReport> to_directory(const BackupChoice& choice, Time now) {
   auto grown = copy_new(choice, *before, target, now);
   if (!grown) return grown.error();
   BackupManifest& manifest = grown->manifest;
-  if (choice.keep) prune(manifest, now - *choice.keep);
+  if (choice.keep) prune(manifest, now - *choice.keep, manifest.points.back().at);
   // A backup that begins at another one has what is new. There may be nothing.
   const bool is_part = *before && !is_longer;
   const Lsn first = is_part ? grown->first_new.value_or(manifest.files.back().end())

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kMagic = "millrace-backup ";
 constexpr std::string_view kBackupFormat = "2";
-/// It has no writer.
+/// Of earlier programs, without a writer.
 constexpr std::string_view kOldBackupFormat = "1";
 constexpr std::string_view kSumStart = "sha256 ";
 constexpr std::size_t kSumHexBytes = 64;
@@ -188,13 +188,13 @@ Outcome<BackupManifest> read_manifest(const std::string& path) {
   return parse_manifest(text, path);
 }
 
-void prune(BackupManifest& manifest, Time before) {
+void prune(BackupManifest& manifest, Time before, Time now) {
   auto& points = manifest.points;
-  // The last one: where the clock was ahead for a while, later ones may be of earlier times.
-  const auto is_old = [&](const BackupPoint& point) { return point.at <= before; };
-  const auto last = std::find_if(points.rbegin(), points.rend(), is_old);
-  if (last == points.rend()) return;
-  points.erase(points.begin(), std::prev(last.base()));
+  // The clock may have been ahead for a while, or behind: such points are not asked.
+  const auto kept = std::ranges::find_if(
+      points, [&](const BackupPoint& point) { return point.at > before && point.at <= now; });
+  if (kept == points.begin()) return;
+  points.erase(points.begin(), std::prev(kept));
   std::erase_if(manifest.files,
                 [&](const BackupFile& file) { return file.end() <= points.front().begin; });
 }

@@ -85,7 +85,8 @@ struct BackupRun {
 /// SHA-256, in hex.
 [[nodiscard]] std::string sha256_of(std::string_view bytes);
 
-/// Forgets what only times before `before` need. The last point stays.
-void prune(BackupManifest& manifest, Time before);
+/// Forgets what only times before `before` need: of the points before the first one that was made
+/// from then until `now`, the last one stays. The last point of all stays, too.
+void prune(BackupManifest& manifest, Time before, Time now);
 
 }  // namespace millrace::server

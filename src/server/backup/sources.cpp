@@ -42,6 +42,13 @@ Outcome<Done> unpack_from(TarReader& reader, const std::string& stream,
   return Problem{stream + " has no " + kManifestName + ": it is no backup, or not a whole one"};
 }
 
+/// By the log, and not by the clock, which may have been set back.
+bool is_later(const BackupManifest& one, const BackupManifest& other) {
+  const BackupPoint& last = one.points.back();
+  const BackupPoint& its_last = other.points.back();
+  return std::pair(last.end, last.at) > std::pair(its_last.end, its_last.at);
+}
+
 bool is_directory(const std::string& path) {
   std::error_code error;
   return std::filesystem::is_directory(path, error);
@@ -72,9 +79,7 @@ Outcome<BackupSources> BackupSources::open(const std::vector<std::string>& names
     }
     auto manifest = read_manifest(directory + "/" + kManifestName);
     if (!manifest) return manifest.error();
-    // By the log, and not by the clock, which may have been set back.
-    const auto& points = sources.manifest_.points;
-    if (points.empty() || manifest->points.back().end > points.back().end) {
+    if (sources.directories_.empty() || is_later(*manifest, sources.manifest_)) {
       sources.manifest_ = std::move(*manifest);
       sources.name_ = name == kStream ? "stdin" : name;
     }

@@ -177,7 +177,7 @@ Outcome<JournalReport> Export::run() {
 
 /// A signal ends it between two batches, so that no job is given twice for it.
 Outcome<Done> Export::give_all() {
-  cli::Interrupts interrupts;
+  cli::Interrupts interrupts(cli::Interrupts::Hangup::kIsOne);
   ProgressLine progress("exported", mark_.jobs);
   while (!mark_.is_done()) {
     if (interrupts.wait(0ms)) {

@@ -10,7 +10,6 @@ namespace millrace::server {
 namespace {
 
 constexpr const char* kFaktoryUrlVariable = "FAKTORY_URL";
-constexpr int kWebPort = 7420;
 constexpr int kHttpPort = 80;
 constexpr int kHttpsPort = 443;
 
@@ -70,7 +69,8 @@ Outcome<Done> take_server(cli::Choice& choice) {
   if (auto taken = take_millrace_url(choice); !taken) return taken;
   // A proxy in front of the web port has one of its own.
   const int port = choice.url.port;
-  if (speaks_beanstalk && port != kWebPort && port != kHttpPort && port != kHttpsPort) {
+  if (speaks_beanstalk && port != cli::ServerUrl().port && port != kHttpPort &&
+      port != kHttpsPort) {
     return cannot_guess(kUrlVariable, port, "beanstalk", kNameBeanstalk);
   }
   if (auto taken = take_faktory_url(choice, speaks_beanstalk); !taken) return taken;

@@ -2,7 +2,8 @@
 
 #include <pwd.h>
 #include <sys/stat.h>
-#include <unistd.h>
+
+#include "journal/file/log_files.hpp"
 
 namespace millrace::server {
 
@@ -12,12 +13,16 @@ std::string name_of_user(uid_t number) {
 }
 
 std::string owner_warning(const std::string& directory) {
-  struct stat facts {};
-  if (stat(directory.c_str(), &facts) != 0 || facts.st_uid == geteuid()) return {};
-  const std::string owner = name_of_user(facts.st_uid);
-  return "warning: " + directory + " belongs to " + owner + ", and what was made in it to " +
-         name_of_user(geteuid()) + ": a server of " + owner +
-         " cannot open it, so give it all to that user with chown -R\n";
+  struct stat its {};
+  struct stat made {};
+  const std::string file = directory + "/" + journal::kExtentName;
+  if (stat(directory.c_str(), &its) != 0 || stat(file.c_str(), &made) != 0) return {};
+  constexpr uid_t kRoot = 0;
+  if (its.st_uid == made.st_uid || its.st_uid == kRoot) return {};
+  const std::string owner = name_of_user(its.st_uid);
+  return "warning: " + directory + " belongs to " + owner + ", but the files in it belong to " +
+         name_of_user(made.st_uid) + ". A server that runs as " + owner +
+         " cannot open them: chown -R " + owner + " " + directory + "\n";
 }
 
 }  // namespace millrace::server

@@ -236,7 +236,7 @@ class RefusedTest(RunningImportTest):
         for queue in ("-x", "mail", "y" * 201):
             self.assertEqual(worker.push(f"jid-of-{queue}", queue), "+OK")
         report = self.imported(server.beanstalk_address, status=4)
-        self.assertIn("tube -x: no command can name it, so its jobs stay there\n", report)
+        self.assertIn("not emptied: tube -x, which no command can name\n", report)
         self.assertIn("tube " + "y" * 201, report)
         self.assertRegex(report, r"mail +ready +1 +1\n")
 

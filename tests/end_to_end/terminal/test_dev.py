@@ -75,6 +75,7 @@ class Dev(ServerTest):
         second, said = self.start()
         self.assertNotEqual(self.web.address, first_web.address)
         self.assertRegex(said["faktory"], r"127\.0\.0\.1:\d+, since 7419 is taken")
+        self.assertIn("/, since 7420 is taken", said["pages"])
         url = f"http://127.0.0.1:{self.web.address[1]}"
         address = said["beanstalk"].split(",")[0]
         self.assertEqual(said["verbs"], f"export MILLRACE_URL={url}")

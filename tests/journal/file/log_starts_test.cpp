@@ -33,8 +33,14 @@ void run_process(SimulatedDisk& disk, std::uint64_t id, int batches) {
   journal->sync();
 }
 
+LogStarts starts_of(SimulatedDisk& disk) {
+  const auto starts = starts_in(disk, kDirectory, disk.files().contains(kStartsPath));
+  REQUIRE(starts);
+  return *starts;
+}
+
 std::optional<std::uint64_t> last_writer(SimulatedDisk& disk) {
-  return starts_in(disk, kDirectory).writer_until(UINT64_MAX);
+  return starts_of(disk).writer_until(UINT64_MAX);
 }
 
 /// As many starts as fit, one after the other.
@@ -96,7 +102,7 @@ TEST_CASE("log starts: each process notes itself, and one that wrote nothing lea
   for (std::uint64_t id = 2; id < 10; ++id) run_process(disk, id, 0);
   run_process(disk, 10, 2);
   CHECK(disk.contents(kStartsPath).size() == 2 * kStartBytes);
-  CHECK(starts_in(disk, kDirectory).writer_until(kSegmentHeaderBytes) == 1);
+  CHECK(starts_of(disk).writer_until(kSegmentHeaderBytes) == 1);
   CHECK(last_writer(disk) == 10);
 }
 
@@ -122,7 +128,7 @@ TEST_CASE("log starts: of too many the oldest is forgotten") {
   disk.set_contents(kStartsPath, full_file());
   REQUIRE(note_start(disk, kDirectory, true, {.at = kStartsMax, .id = 77}));
   CHECK(disk.contents(kStartsPath).size() == full_file().size());
-  const LogStarts starts = starts_in(disk, kDirectory);
+  const LogStarts starts = starts_of(disk);
   CHECK(starts.writer_until(1) == 1);
   CHECK(starts.writer_until(2) == 1);
   CHECK(starts.writer_until(kStartsMax + 1) == 77);
@@ -140,6 +146,11 @@ TEST_CASE(
   disk.set_capacity(0);
   REQUIRE(note_start(disk, kDirectory, false, {.at = 300, .id = 4}));
   CHECK_FALSE(disk.files().contains(kStartsPath));
+  disk.set_capacity(UINT64_MAX);
+  disk.set_contents(kStartsPath, "damaged");
+  disk.set_capacity(0);
+  REQUIRE(note_start(disk, kDirectory, true, {.at = 300, .id = 4}));
+  CHECK_FALSE(disk.files().contains(kStartsPath));
 }
 
 TEST_CASE("log starts: a power cut keeps all of before, or leaves none") {
@@ -153,7 +164,7 @@ TEST_CASE("log starts: a power cut keeps all of before, or leaves none") {
     const bool is_noted = note_start(disk, kDirectory, true, {.at = 100, .id = 2}).has_value();
     if (disk.is_powered()) break;
     disk.restore_power(random);
-    const auto writer = starts_in(disk, kDirectory).writer_until(50);
+    const auto writer = starts_of(disk).writer_until(50);
     CHECK((writer == 1 || !writer));
     kept += writer == 1 ? 1 : 0;
     CHECK_FALSE(is_noted);

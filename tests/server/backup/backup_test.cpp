@@ -225,8 +225,9 @@ TEST_CASE("backup: check compares it with its manifest") {
         backed.copy + "/manifest does not match its own checksum: it is not whole, or was changed");
 }
 
-TEST_CASE("backup: a journal that does not go on where the backup ends is refused") {
+TEST_CASE("backup: without a writer it knows by the last segment that a journal does not go on") {
   Backed backed;
+  std::filesystem::remove(backed.data + "/starts");
   backed.log.put(20);
   REQUIRE(backed.grow());
   const BackupManifest before = backed.manifest();
@@ -241,7 +242,8 @@ TEST_CASE("backup: a journal that does not go on where the backup ends is refuse
   }
   const auto grown = backed.grow();
   REQUIRE_FALSE(grown);
-  CHECK(grown.error().text.find(" does not go on where " + backed.copy + " ends") !=
+  CHECK(grown.error().text.find(" does not go on where " + backed.copy +
+                                " ends: the journal has lost what it had then") !=
         std::string::npos);
   CHECK(backed.manifest() == before);
   CHECK(has(backed.restore(), mail_ready(20)));
@@ -289,10 +291,10 @@ TEST_CASE("backup: after compaction, too, a journal that does not go on is refus
     const auto report = back_up_journal(choice);
     return report ? "none: " + report->text : report.error().text;
   };
-  const std::string expected = data + " does not go on where " + backed.copy +
-                               " ends: it is another journal, or was restored or set back, or " +
-                               data +
-                               "/starts was lost since; make a full backup in a new directory";
+  const std::string expected =
+      data + " does not go on where " + backed.copy +
+      " ends: it is another journal, or was restored, or set back, as by a power cut, or " + data +
+      "/starts was lost since; make a full backup in a new directory";
   CHECK(refusal({.directory = data, .to = backed.copy, .since = backed.copy}) == expected);
   CHECK(refusal({.directory = data, .to = backed.scratch.path("part"), .since = backed.copy}) ==
         expected);
@@ -316,6 +318,22 @@ TEST_CASE("backup: a journal that was restored from it is another one, though it
   CHECK(refused().starts_with(restored + " does not go on where "));
   backed.log.put(5);
   CHECK(backed.grow());
+}
+
+TEST_CASE("backup: where the starts cannot be read, or no journal is there, that is told") {
+  Backed backed;
+  backed.log.put(20);
+  REQUIRE(backed.grow());
+  const std::string starts = backed.data + "/starts";
+  std::filesystem::remove(starts);
+  std::filesystem::create_directory(starts);
+  CHECK(backed.grow().error().text == starts + " is not a file");
+  CHECK(back_up_journal({.directory = backed.data, .to = backed.scratch.path("full")}));
+  const std::string empty = backed.scratch.path("empty");
+  std::filesystem::create_directory(empty);
+  const auto nothing =
+      back_up_journal({.directory = empty, .to = backed.copy, .since = backed.copy});
+  CHECK(nothing.error().text == empty + " holds no journal");
 }
 
 TEST_CASE("backup: a journal whose starts began anew is refused for that") {
@@ -399,10 +417,6 @@ TEST_CASE("backup: a journal whose starts are lost is refused") {
   SUBCASE("damaged") {
     flip_byte(starts, 3);
   }
-  SUBCASE("no file") {
-    std::filesystem::remove(starts);
-    std::filesystem::create_directory(starts);
-  }
   const auto grown = backed.grow();
   REQUIRE_FALSE(grown);
   CHECK(grown.error().text ==
@@ -425,9 +439,7 @@ TEST_CASE("backup: one that does not say of which journal it is goes on with any
   backed.log.put(300);
   backed.log.trim(static_cast<int>(segments(backed.data).size()) - 1);
   const std::string warning =
-      "warning: the earlier backup does not say of which journal it is: nothing shows that it is "
-      "of "
-      "this one";
+      "warning: the earlier backup does not say of which journal it is: it may be of another one";
   CHECK(has(backed.grow(), warning));
   backed.log.put(1);
   CHECK_FALSE(has(backed.grow(), warning));

@@ -107,6 +107,20 @@ TEST_CASE("restore: of several backups the last one of the log counts, whatever 
   CHECK(has(both, mail_ready(20)));
 }
 
+TEST_CASE("restore: of two backups that end together the later one counts, in any order") {
+  Backed backed;
+  backed.log.put(10);
+  REQUIRE(backed.grow());
+  const std::string next = backed.scratch.path("next");
+  REQUIRE(back_up_journal({.directory = backed.data, .to = next, .since = backed.copy}));
+  const Time until = read_manifest(next + "/manifest")->points.back().at;
+  int number = 0;
+  for (const auto& from : {std::vector{backed.copy, next}, std::vector{next, backed.copy}}) {
+    const std::string to = backed.scratch.path("both" + std::to_string(++number));
+    CHECK(has(restore_journal({.from = from, .to = to, .until = until}), mail_ready(10)));
+  }
+}
+
 TEST_CASE("restore: where the clock was set back, the first of two equal times counts") {
   Backed backed;
   backed.log.put(10);

@@ -11,6 +11,7 @@
 #include "base/number.hpp"
 #include "base/text.hpp"
 #include "beanstalk/argument.hpp"
+#include "cli/show/width.hpp"
 #include "client/beanstalk.hpp"
 #include "http/kit/text.hpp"
 #include "journal/file/file_system.hpp"
@@ -288,14 +289,18 @@ Outcome<JournalReport> import_running(const ImportChoice& choice) {
     report.text += "warning: " + http::count_of(drain.doubled(), "job") +
                    " could not be deleted there, and may be run twice\n";
   }
-  report.text += "next: start a server with the data directory " + choice.into + "\n";
   for (const std::string& tube : drain.unnamed()) {
-    report.damage = "tube " + tube + ": no command can name it, so its jobs stay there";
-    report.text += *report.damage + "\n";
+    report.text += "not emptied: tube " + cli::harmless(tube) + ", which no command can name\n";
+  }
+  report.text += "next: start a server with the data directory " + choice.into + "\n";
+  if (const std::size_t count = drain.unnamed().size(); count > 0) {
+    report.damage = http::count_of(count, "tube") + " of " + peer->name() +
+                    " cannot be named by a command, so the jobs stay there";
   }
   const auto held = parse_number<std::uint64_t>(after->find("current-jobs-reserved")->second);
   if (held.value_or(0) > 0) {
-    report.damage = "workers hold " + http::count_of(*held, "job") + " of " + peer->name() +
+    report.damage = (report.damage ? *report.damage + "; " : "") + "workers hold " +
+                    http::count_of(*held, "job") + " of " + peer->name() +
                     ", which stay there; run it again with --merge later";
   }
   return report;

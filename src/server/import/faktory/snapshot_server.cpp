@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "cli/interrupts.hpp"
 #include "journal/file/file_system.hpp"
 #include "server/import/faktory/redis_process.hpp"
 #include "server/process/temporary_folder.hpp"
@@ -25,7 +26,10 @@ class EndingDelayed {
   EndingDelayed() {
     sigset_t ending;
     sigemptyset(&ending);
-    for (const int signal : kSignals) sigaddset(&ending, signal);
+    for (const int signal : kSignals) {
+      const bool is_ignored = signal == SIGHUP && !cli::is_hangup_heard();
+      if (!is_ignored) sigaddset(&ending, signal);
+    }
     ::sigprocmask(SIG_BLOCK, &ending, &before_);
   }
   EndingDelayed(const EndingDelayed&) = delete;
