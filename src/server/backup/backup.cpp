@@ -39,22 +39,25 @@ Grown grow(const std::optional<BackupManifest>& since,
   Grown grown{.manifest = since.value_or(BackupManifest{})};
   auto& [writer, points, files] = grown.manifest;
   BackupPoint point{.begin = parts.front().header.first};
-  if (!points.empty()) point.told = points.back().told;
   grown.has_gap = !points.empty() && point.begin > points.back().end;
+  // After a gap the log is read from its beginning.
+  if (!points.empty() && !grown.has_gap) point.told = points.back().told;
+  Time last_told = point.told;
   const bool has_shared = !files.empty() && point.begin <= files.back().first;
   grown.is_proven = !since || has_shared || writer.has_value();
   for (const ReadFile& read : taken) {
     if (!files.empty() && files.back().first == read.file.first) files.pop_back();
     files.push_back(read.file);
-    if (read.told) point.told = *read.told;
+    if (read.told) last_told = *read.told;
+    if (read.latest) point.told = std::max(point.told, *read.latest);
     if (!grown.first_new) grown.first_new = read.file.first;
     ++grown.new_files;
     grown.new_bytes += read.file.bytes;
   }
   point.end = files.back().end();
   writer = starts.writer_until(point.end);
-  if (point.told == Time{}) point.told = now;
-  point.at = std::max(now, point.told);
+  if (point.told == Time{}) point.told = last_told = now;
+  point.at = std::max(now, last_told);
   // Of two that end together, one tells all: nothing has happened in between.
   if (!points.empty() && points.back().end == point.end) {
     points.back().at = point.at;
@@ -80,9 +83,10 @@ std::string tell_end(const Grown& grown) {
         "one\n";
   }
   if (!grown.manifest.writer) {
-    text += std::string("warning: the journal's file ") + journal::kStartsName +
-            " does not tell who wrote its end: the next backup may not know that it is of the same "
-            "journal\n";
+    text +=
+        std::string("warning: the journal's file `") + journal::kStartsName +
+        "` does not tell who wrote its end: the next backup may not know that it is of the same "
+        "journal\n";
   }
   return text + "can be restored: any time " + tell_times(grown.manifest) + "\n";
 }
@@ -152,17 +156,20 @@ Outcome<Done> check_manifest_file(const BackupChoice& choice) {
   const std::string& path = choice.manifest;
   if (path.empty()) return Done{};
   std::error_code error;
-  for (const std::string& directory : {choice.directory, choice.to, choice.since}) {
-    if (!std::filesystem::is_directory(directory, error) || !lies_in(path, directory)) continue;
-    return Problem{path + " must not be inside " + directory};
+  if (is_same_place(path, choice.to)) return Problem{path + " cannot be both DEST and a manifest"};
+  const std::filesystem::path parent = std::filesystem::absolute(path, error).parent_path();
+  if (!std::filesystem::is_directory(parent, error)) {
+    return Problem{parent.string() + " is not a directory"};
+  }
+  journal::PosixFileSystem files;
+  const auto names = journal::names_in(files, parent);
+  const bool has_segments = names && !names->segments.empty();
+  if (has_segments || lies_in(path, choice.directory)) {
+    return Problem{path + " must not be inside a journal or a backup"};
   }
   const auto status = std::filesystem::status(path, error);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
     return Problem{path + " is not a file that can be replaced"};
-  }
-  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
-  if (!parent.empty() && !std::filesystem::is_directory(parent, error)) {
-    return Problem{parent.string() + " is not a directory"};
   }
   return Done{};
 }

@@ -107,7 +107,9 @@ Outcome<BackupDirectory> BackupDirectory::open(const std::string& path, const st
                                                bool is_longer) {
   if (auto apart = refuse_inside(path, source); !apart) return apart.error();
   std::error_code error;
-  BackupDirectory directory(path, std::filesystem::exists(path, error));
+  // Of a link to what is not there, the link is.
+  const bool was_there = std::filesystem::exists(std::filesystem::symlink_status(path, error));
+  BackupDirectory directory(path, was_there);
   if (auto made = directory.files_->ensure_directory(path); !made) return made.error();
   if (auto begun = directory.begin(is_longer); !begun) return begun.error();
   return directory;

@@ -1,5 +1,6 @@
 #include "server/backup/backup_files.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -23,6 +24,15 @@ std::optional<std::uintmax_t> size_of(const std::string& path) {
   std::error_code error;
   const std::uintmax_t bytes = std::filesystem::file_size(path, error);
   return error ? std::nullopt : std::optional(bytes);
+}
+
+/// Segments that a backup, which was cut off or failed, has left.
+std::size_t count_unlisted(const std::string& directory, const BackupManifest& manifest) {
+  journal::PosixFileSystem files;
+  const auto segments = journal::segments_in(files, directory);
+  if (!segments) return 0;
+  return static_cast<std::size_t>(
+      std::ranges::count_if(*segments, [&](Lsn first) { return manifest.find(first) == nullptr; }));
 }
 
 struct Compared {
@@ -90,7 +100,13 @@ Outcome<JournalReport> check_backup(const std::string& directory) {
   }
   const std::string with_it = compared.elsewhere > 0 ? "together with that one, " : "";
   report.text += "can be restored: " + with_it + "any time " + tell_times(*manifest) + "\n";
-  const bool is_one_log = compared.elsewhere == 0 && runs_of(*manifest).size() == 1;
+  const std::size_t unlisted = count_unlisted(directory, *manifest);
+  if (unlisted > 0) {
+    report.text += "segments of a backup that did not end, which are not counted: " +
+                   std::to_string(unlisted) + "\n";
+  }
+  const bool is_one_log =
+      compared.elsewhere == 0 && unlisted == 0 && runs_of(*manifest).size() == 1;
   if (!is_one_log) {
     report.text += "no damage\n";
     return report;

@@ -1,6 +1,8 @@
 #include "server/backup/manifest.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -172,12 +174,15 @@ Outcome<BackupManifest> parse_manifest(std::string_view text, const std::string&
 
 Outcome<BackupManifest> read_manifest(const std::string& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const int cause = errno;
   const auto size = file ? static_cast<std::int64_t>(file.tellg()) : -1;
   if (size < 0) {
     std::error_code error;
-    const bool is_there = std::filesystem::exists(path, error);
-    return Problem{path + (is_there ? " cannot be read: it is the manifest of a backup"
-                                    : " is not there: this is no backup, or one that was cut off")};
+    if (!std::filesystem::exists(path, error)) {
+      return Problem{path + " is not there: this is no backup, or one that was cut off"};
+    }
+    const std::string why = file ? "it is no file" : std::strerror(cause);
+    return Problem{path + " cannot be read, the manifest of a backup: " + why};
   }
   if (static_cast<std::uint64_t>(size) > kManifestBytesMax) {
     return Problem{path + " is not the manifest of a backup"};

@@ -36,8 +36,8 @@ struct BackupFile {
 /// One backup that was made. The files from `begin` to `end` are the whole log of that moment, and
 /// so is what is between `begin` and any later position, as far as no file is missing.
 struct BackupPoint {
-  Time at{};    ///< when it was made, by the wall clock; not before `told`
-  Time told{};  ///< by the last batch before `end` that tells its time; `at` where none does
+  Time at{};    ///< when it was made, by the wall clock; not before what its last batch tells
+  Time told{};  ///< the latest that a batch before `end` tells; `at` where none does
   Lsn begin = 0;
   Lsn end = 0;
 

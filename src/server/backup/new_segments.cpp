@@ -1,5 +1,6 @@
 #include "server/backup/new_segments.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -14,6 +15,8 @@ Outcome<ReadFile> facts_of(std::string_view bytes, Lsn first, const std::string&
   ReadFile read{.file = {.first = first, .bytes = bytes.size(), .sha256 = sha256_of(bytes)}};
   const auto seen = see_batches(bytes, first, path, [&](const SeenBatch& batch) {
     if (batch.told) read.told = batch.told;
+    // Less than any time is none.
+    read.latest = std::max(read.latest, batch.told);
     return true;
   });
   if (!seen) return seen.error();

@@ -14,7 +14,8 @@ namespace millrace::server {
 /// A file of a backup that was read from end to end.
 struct ReadFile {
   BackupFile file;
-  std::optional<Time> told;  ///< by its last batch that tells the time
+  std::optional<Time> told;    ///< by its last batch that tells the time
+  std::optional<Time> latest;  ///< that any batch tells: the clock may have been set back
 };
 
 /// The first `bytes` bytes of the segment at `path`. A problem names it, if it is damaged.

@@ -361,10 +361,41 @@ TEST_CASE("backup: the manifest is written into no directory of a journal or a b
   };
   for (const std::string& directory : {backed.data, backed.copy}) {
     const std::string path = segments(directory).front();
-    CHECK(refusal(path) == path + " must not be inside " + directory);
-    CHECK(refusal(directory + "/new") == directory + "/new must not be inside " + directory);
+    CHECK(refusal(path) == path + " must not be inside a journal or a backup");
+    CHECK(refusal(directory + "/new") ==
+          directory + "/new must not be inside a journal or a backup");
   }
   CHECK(refusal(backed.scratch.path("last")).empty());
+  const std::string fresh = backed.scratch.path("fresh");
+  const auto same =
+      back_up_journal({.directory = backed.data, .to = fresh, .manifest = fresh + "/"});
+  CHECK(same.error().text == fresh + "/ cannot be both DEST and a manifest");
+  CHECK_FALSE(std::filesystem::exists(fresh));
+  const std::string manifest = backed.copy + "/manifest";
+  const auto replaced = back_up_journal(
+      {.directory = backed.data, .to = fresh, .since = manifest, .manifest = manifest});
+  CHECK(replaced.error().text == manifest + " must not be inside a journal or a backup");
+}
+
+TEST_CASE("backup: a link to a directory that is not there stays") {
+  Backed backed;
+  backed.log.put(20);
+  std::filesystem::create_symlink(backed.scratch.path("away"), backed.copy);
+  CHECK_FALSE(backed.grow());
+  CHECK(std::filesystem::is_symlink(backed.copy));
+}
+
+TEST_CASE("backup: check does not count what one that failed has left") {
+  Backed backed;
+  backed.log.put(20);
+  REQUIRE(backed.grow());
+  write_segments(backed.scratch.path("other"));
+  const std::string left = segments(backed.scratch.path("other")).back();
+  std::filesystem::copy(left, backed.copy);
+  const auto checked = check_directory(backed.copy);
+  CHECK(has(checked, "segments of a backup that did not end, which are not counted: 1"));
+  CHECK(has(checked, "no damage"));
+  CHECK_FALSE(checked->damage);
 }
 
 TEST_CASE("backup: DEST/ and DEST are one, also before it is there") {
@@ -424,10 +455,10 @@ TEST_CASE("backup: a journal whose starts are lost is refused") {
             backed.copy + " ends; make a full backup in a new directory");
   const auto full = back_up_journal({.directory = backed.data, .to = backed.scratch.path("full")});
   CHECK(has(full, mail_ready(20)));
-  CHECK(
-      has(full,
-          "warning: the journal's file starts does not tell who wrote its end: the next backup may "
-          "not know that it is of the same journal"));
+  CHECK(has(
+      full,
+      "warning: the journal's file `starts` does not tell who wrote its end: the next backup may "
+      "not know that it is of the same journal"));
 }
 
 TEST_CASE("backup: one that does not say of which journal it is goes on with any, and warns") {

@@ -107,6 +107,35 @@ TEST_CASE("restore: of several backups the last one of the log counts, whatever 
   CHECK(has(both, mail_ready(20)));
 }
 
+TEST_CASE("restore: where the clock was set back, backups in between change nothing") {
+  Backed backed;
+  const std::string rare = backed.scratch.path("rare");
+  const auto grow_rare = [&] {
+    REQUIRE(back_up_journal({.directory = backed.data, .to = rare, .since = rare}));
+  };
+  // A backup counts as made when its last batch was, where that is later than now.
+  backed.log.now += std::chrono::hours(24 * 365 * 100);
+  const Time begin = backed.log.now;
+  backed.log.put(1);
+  REQUIRE(backed.grow());
+  grow_rare();
+  backed.log.put(4);
+  backed.log.now -= 6s;
+  backed.log.put(2);
+  REQUIRE(backed.grow());
+  backed.log.put(10);
+  REQUIRE(backed.grow());
+  grow_rare();
+  for (int second = 1; second <= 4; ++second) {
+    CAPTURE(second);
+    const Time until = begin + std::chrono::seconds(second);
+    const std::string name = std::to_string(second);
+    CHECK(has(backed.restore(until, "often" + name), mail_ready(second)));
+    CHECK(has(restore_journal({.from = {rare}, .to = backed.scratch.path(name), .until = until}),
+              mail_ready(second)));
+  }
+}
+
 TEST_CASE("restore: of two backups that end together the later one counts, in any order") {
   Backed backed;
   backed.log.put(10);
