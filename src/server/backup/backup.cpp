@@ -163,8 +163,10 @@ Outcome<Done> check_manifest_file(const BackupChoice& choice) {
   }
   journal::PosixFileSystem files;
   const auto names = journal::names_in(files, parent);
-  const bool has_segments = names && !names->segments.empty();
-  if (has_segments || lies_in(path, choice.directory)) {
+  const bool is_of_log = names && (names->has_extent || !names->segments.empty());
+  const bool is_in_target =
+      std::filesystem::is_directory(choice.to, error) && lies_in(path, choice.to);
+  if (is_of_log || is_in_target || lies_in(path, choice.directory)) {
     return Problem{path + " must not be inside a journal or a backup"};
   }
   const auto status = std::filesystem::status(path, error);

@@ -102,7 +102,9 @@ std::vector<BackupRun> runs_of(const BackupManifest& manifest) {
 
 Time end_of(const BackupManifest& manifest, const BackupRun& run) {
   Time end{};
-  for (std::size_t i = run.first; i <= run.last; ++i) end = std::max(end, manifest.points[i].at);
+  for (std::size_t i = run.first; i <= run.last; ++i) {
+    end = std::max({end, manifest.points[i].at, manifest.points[i].told});
+  }
   return end;
 }
 
@@ -195,11 +197,13 @@ Outcome<BackupManifest> read_manifest(const std::string& path) {
 
 void prune(BackupManifest& manifest, Time before, Time now) {
   auto& points = manifest.points;
-  // The clock may have been ahead for a while, or behind: such points are not asked.
+  // Where the clock was ahead for a while, or behind, a point tells nothing of those around it.
   const auto kept = std::ranges::find_if(
       points, [&](const BackupPoint& point) { return point.at > before && point.at <= now; });
-  if (kept == points.begin()) return;
-  points.erase(points.begin(), std::prev(kept));
+  const auto is_old = [&](const BackupPoint& point) { return point.at <= before; };
+  const auto last_old = std::find_if(std::reverse_iterator(kept), points.rend(), is_old);
+  if (last_old == points.rend()) return;
+  points.erase(points.begin(), std::prev(last_old.base()));
   std::erase_if(manifest.files,
                 [&](const BackupFile& file) { return file.end() <= points.front().begin; });
 }

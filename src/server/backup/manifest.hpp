@@ -66,7 +66,7 @@ struct BackupRun {
 /// Oldest first. There is one more for each time that compaction was faster than the backups.
 [[nodiscard]] std::vector<BackupRun> runs_of(const BackupManifest& manifest);
 
-/// The last time of the run. Its last point may be of an earlier one: the clock may be set back.
+/// The last time of the run: of any of its points, since the clock may be set back.
 [[nodiscard]] Time end_of(const BackupManifest& manifest, const BackupRun& run);
 
 /// The times that can be restored, for a person: `from A to B`, and more where runs are more. Of
@@ -85,8 +85,8 @@ struct BackupRun {
 /// SHA-256, in hex.
 [[nodiscard]] std::string sha256_of(std::string_view bytes);
 
-/// Forgets what only times before `before` need: of the points before the first one that was made
-/// from then until `now`, the last one stays. The last point of all stays, too.
+/// Forgets what only times before `before` need: the points before the last one that is so old and
+/// comes before all that were made from then until `now`.
 void prune(BackupManifest& manifest, Time before, Time now);
 
 }  // namespace millrace::server

@@ -190,6 +190,20 @@ Outcome<Cut> find_cut(const BackupSources& sources, std::optional<Time> until) {
   return refuse_time(sources, *until);
 }
 
+/// A backup that was made before `until` has more than the cut: between the two, the clock was set
+/// back. Empty: none has.
+std::string clock_warning(const BackupManifest& manifest, const Cut& cut,
+                          std::optional<Time> until) {
+  const auto is_left_out = [&](const BackupPoint& point) {
+    return until && point.at <= *until && point.end > cut.end;
+  };
+  const auto found = std::ranges::find_if(manifest.points, is_left_out);
+  if (found == manifest.points.end()) return {};
+  return "warning: the clock was set back: the backup of " + faktory::format_time(found->at) +
+         " has more than this, since what came first has a time after --until; without --until "
+         "everything is restored\n";
+}
+
 /// The server goes on with the last segment, so that is never shared with the backup.
 Outcome<Done> place_files(const BackupSources& sources, const Cut& cut, const std::string& to) {
   journal::PosixFileSystem files;
@@ -238,7 +252,7 @@ Outcome<JournalReport> restore_journal(const RestoreChoice& choice) {
   const BackupManifest& manifest = sources->manifest();
   const Time at = choice.until.value_or(manifest.points.back().at);
   report->text += "restored: " + choice.to + ", as it was at " + faktory::format_time(at) + "\n" +
-                  owner_warning(choice.to);
+                  clock_warning(manifest, *cut, choice.until) + owner_warning(choice.to);
   return report;
 }
 

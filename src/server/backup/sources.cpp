@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include "journal/file/file_system.hpp"
@@ -42,11 +43,14 @@ Outcome<Done> unpack_from(TarReader& reader, const std::string& stream,
   return Problem{stream + " has no " + kManifestName + ": it is no backup, or not a whole one"};
 }
 
-/// By the log, and not by the clock, which may have been set back.
+/// By the log, and not by the clock, which may have been set back. Of two that end together, the
+/// one with the longer history counts.
 bool is_later(const BackupManifest& one, const BackupManifest& other) {
-  const BackupPoint& last = one.points.back();
-  const BackupPoint& its_last = other.points.back();
-  return std::pair(last.end, last.at) > std::pair(its_last.end, its_last.at);
+  const auto place = [](const BackupManifest& manifest) {
+    const BackupPoint& last = manifest.points.back();
+    return std::tuple(last.end, manifest.points.size(), last.at);
+  };
+  return place(one) > place(other);
 }
 
 bool is_directory(const std::string& path) {

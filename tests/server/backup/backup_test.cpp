@@ -367,6 +367,11 @@ TEST_CASE("backup: the manifest is written into no directory of a journal or a b
   }
   CHECK(refusal(backed.scratch.path("last")).empty());
   const std::string fresh = backed.scratch.path("fresh");
+  std::filesystem::create_directory(backed.scratch.path("empty"));
+  const std::string inside = backed.scratch.path("empty/") + journal::segment_name(0);
+  const auto within = back_up_journal(
+      {.directory = backed.data, .to = backed.scratch.path("empty"), .manifest = inside});
+  CHECK(within.error().text == inside + " must not be inside a journal or a backup");
   const auto same =
       back_up_journal({.directory = backed.data, .to = fresh, .manifest = fresh + "/"});
   CHECK(same.error().text == fresh + "/ cannot be both DEST and a manifest");

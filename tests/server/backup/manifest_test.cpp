@@ -142,6 +142,7 @@ TEST_CASE(
   CHECK(left({10s, 20s, 1000s, 30s, 40s, 50s}, 35s) == Times{30s, 40s, 50s});
   CHECK(left({30s, 40s, 1s, 50s}, 20s) == Times{30s, 40s, 1s, 50s});
   CHECK(left({30s, 40s, 1s, 50s}, 35s) == Times{30s, 40s, 1s, 50s});
+  CHECK(left({30s, 40s, 50s, 2s}, 1s) == Times{30s, 40s, 50s, 2s});
 }
 
 TEST_CASE("manifest: the times of a run end with the latest one") {

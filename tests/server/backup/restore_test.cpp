@@ -126,6 +126,9 @@ TEST_CASE("restore: where the clock was set back, backups in between change noth
   backed.log.put(10);
   REQUIRE(backed.grow());
   grow_rare();
+  const std::string report = backed.restore(begin + 4s, "told")->text;
+  CHECK(report.find("warning: the clock was set back: ") != std::string::npos);
+  CHECK(backed.restore({}, "all")->text.find("warning") == std::string::npos);
   for (int second = 1; second <= 4; ++second) {
     CAPTURE(second);
     const Time until = begin + std::chrono::seconds(second);
@@ -136,7 +139,26 @@ TEST_CASE("restore: where the clock was set back, backups in between change noth
   }
 }
 
-TEST_CASE("restore: of two backups that end together the later one counts, in any order") {
+TEST_CASE("restore: of two backups that end together the one with a history counts") {
+  Backed backed;
+  backed.log.now += std::chrono::hours(24 * 365 * 100);
+  backed.log.put(5);
+  REQUIRE(backed.grow());
+  const Time early = backed.log.now;
+  backed.log.put(5);
+  REQUIRE(backed.grow());
+  const std::string full = backed.scratch.path("full");
+  REQUIRE(back_up_journal({.directory = backed.data, .to = full}));
+  CHECK(has(restore_journal(
+                {.from = {backed.copy, full}, .to = backed.scratch.path("a"), .until = early}),
+            mail_ready(5)));
+  CHECK(has(restore_journal(
+                {.from = {full, backed.copy}, .to = backed.scratch.path("b"), .until = early}),
+            mail_ready(5)));
+}
+
+TEST_CASE(
+    "restore: of two backups that end together the later the later one counts, in any order") {
   Backed backed;
   backed.log.put(10);
   REQUIRE(backed.grow());
