@@ -197,13 +197,19 @@ Outcome<BackupManifest> read_manifest(const std::string& path) {
 
 void prune(BackupManifest& manifest, Time before, Time now) {
   auto& points = manifest.points;
-  // Where the clock was ahead for a while, or behind, a point tells nothing of those around it.
+  // The clock was ahead when the one before was made, or is behind now: nobody knows.
+  if (points.size() > 1 && points[points.size() - 2].at > now) return;
   const auto kept = std::ranges::find_if(
       points, [&](const BackupPoint& point) { return point.at > before && point.at <= now; });
-  const auto is_old = [&](const BackupPoint& point) { return point.at <= before; };
-  const auto last_old = std::find_if(std::reverse_iterator(kept), points.rend(), is_old);
-  if (last_old == points.rend()) return;
-  points.erase(points.begin(), std::prev(last_old.base()));
+  // Where the clock was wrong for a while, a point tells nothing of those around it. So of those
+  // that are old the latest one stays, which need not be the last one.
+  auto base = kept;
+  for (auto point = points.begin(); point != kept; ++point) {
+    if (point->at > before) continue;
+    if (base == kept || point->at >= base->at) base = point;
+  }
+  if (base == kept) return;
+  points.erase(points.begin(), base);
   std::erase_if(manifest.files,
                 [&](const BackupFile& file) { return file.end() <= points.front().begin; });
 }

@@ -85,8 +85,8 @@ struct BackupRun {
 /// SHA-256, in hex.
 [[nodiscard]] std::string sha256_of(std::string_view bytes);
 
-/// Forgets what only times before `before` need: the points before the last one that is so old and
-/// comes before all that were made from then until `now`.
+/// Forgets what only times before `before` need: the points before the latest one that is so old
+/// and comes before all that were made from then until `now`. Nothing when the clock may be wrong.
 void prune(BackupManifest& manifest, Time before, Time now);
 
 }  // namespace millrace::server

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <filesystem>
 #include <system_error>
-#include <tuple>
 #include <utility>
 
 #include "journal/file/file_system.hpp"
@@ -46,11 +45,15 @@ Outcome<Done> unpack_from(TarReader& reader, const std::string& stream,
 /// By the log, and not by the clock, which may have been set back. Of two that end together, the
 /// one with the longer history counts.
 bool is_later(const BackupManifest& one, const BackupManifest& other) {
-  const auto place = [](const BackupManifest& manifest) {
-    const BackupPoint& last = manifest.points.back();
-    return std::tuple(last.end, manifest.points.size(), last.at);
-  };
-  return place(one) > place(other);
+  const auto& points = one.points;
+  const auto& its_points = other.points;
+  if (points.back().end != its_points.back().end) {
+    return points.back().end > its_points.back().end;
+  }
+  if (points.front().end != its_points.front().end) {
+    return points.front().end < its_points.front().end;
+  }
+  return points.back().at > its_points.back().at;
 }
 
 bool is_directory(const std::string& path) {

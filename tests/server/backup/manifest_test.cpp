@@ -143,6 +143,8 @@ TEST_CASE(
   CHECK(left({30s, 40s, 1s, 50s}, 20s) == Times{30s, 40s, 1s, 50s});
   CHECK(left({30s, 40s, 1s, 50s}, 35s) == Times{30s, 40s, 1s, 50s});
   CHECK(left({30s, 40s, 50s, 2s}, 1s) == Times{30s, 40s, 50s, 2s});
+  CHECK(left({30s, 40s, 1s, 50s, 60s}, 45s) == Times{40s, 1s, 50s, 60s});
+  CHECK(left({30s, 1s, 40s, 50s, 20s}, 10s) == Times{30s, 1s, 40s, 50s, 20s});
 }
 
 TEST_CASE("manifest: the times of a run end with the latest one") {
