@@ -175,7 +175,7 @@ class BadDirectoryTest(DirectoryTest):
         os.remove(path)
         os.mkdir(path)
         before = contents(server.data)
-        self.assert_refused(server.arguments(), r"/starts: Is a directory: remove it to start ")
+        self.assert_refused(server.arguments(), r"/starts is not a file: remove it to start ")
         self.assertEqual(contents(server.data), before)
 
     def test_a_file(self):
