@@ -265,24 +265,24 @@ TEST_CASE("backup: after compaction, too, a journal that does not go on is refus
     log.trim(static_cast<int>(segments(directory).size()) - 1);
     log.close();
   };
+  const auto back_up_more = [&] {
+    backed.log.open();
+    backed.log.put(5);
+    REQUIRE(backed.grow());
+    backed.log.close();
+  };
   SUBCASE("another one") {
     data = backed.scratch.path("other");
     compact(data);
   }
   SUBCASE("one that was restored until before the backup") {
-    backed.log.open();
-    backed.log.put(5);
-    REQUIRE(backed.grow());
-    backed.log.close();
+    back_up_more();
     REQUIRE(backed.restore(backed.log.now - 2s, "new"));
     data = backed.scratch.path("new");
     compact(data);
   }
   SUBCASE("one that was set back: the copy has fewer starts than the backup knows") {
-    backed.log.open();
-    backed.log.put(5);
-    REQUIRE(backed.grow());
-    backed.log.close();
+    back_up_more();
     data = older;
     compact(data);
   }
