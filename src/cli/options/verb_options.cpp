@@ -261,10 +261,12 @@ constexpr std::array kVerbOptions = {
     VerbOption{"reserve-for", "DURATION", "How long a worker may take", kPush, set_reservation},
     VerbOption{"custom", "JSON", "The member `custom`, an object", kPush,
                [](Choice& c, const std::string& text) { return set_text(c.push.custom, text); }},
-    VerbOption{"address", "ADDR",
-               "Where the beanstalk port is: HOST:PORT, tls://HOST:PORT or unix:PATH (default: "
-               "port 11300 of the host in MILLRACE_URL or FAKTORY_URL, or of 127.0.0.1)",
-               kJobPort, set_job_port, "BEANSTALKD_URL"},
+    VerbOption{
+        "address", "ADDR",
+        "Where the beanstalk port is: HOST:PORT, tls://HOST:PORT or unix:PATH (default: "
+        "port 11300 of the host in MILLRACE_URL or FAKTORY_URL, if that has a usual port, or "
+        "of 127.0.0.1)",
+        kJobPort, set_job_port, "BEANSTALKD_URL"},
     VerbOption{"tube", "NAME", "The tube (default: default)", kPut,
                [](Choice& c, const std::string& text) { return set_text(c.put.tube, text); },
                nullptr, kQueueHint},

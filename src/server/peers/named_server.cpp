@@ -10,6 +10,7 @@ namespace millrace::server {
 namespace {
 
 constexpr const char* kFaktoryUrlVariable = "FAKTORY_URL";
+constexpr const char* kNameBeanstalk = "--address or BEANSTALKD_URL";
 constexpr int kHttpPort = 80;
 constexpr int kHttpsPort = 443;
 
@@ -19,8 +20,6 @@ Problem cannot_guess(const char* variable, int port, const char* wanted, const c
   return Problem{std::string(variable) + " has port " + std::to_string(port) +
                  ", which does not tell where the " + wanted + " port is: name it with " + how};
 }
-
-constexpr const char* kNameBeanstalk = "--address or BEANSTALKD_URL";
 
 /// Verbs without --url are told by the variable alone.
 Outcome<Done> take_millrace_url(cli::Choice& choice) {

@@ -71,7 +71,9 @@ constexpr Item kVariables[] = {
     {"MILLRACE_URL", "Where the web port of the server is, for the commands that ask one."},
     {"MILLRACE_PASSWORD", "The password for these commands."},
     {"FAKTORY_URL",
-     "Without MILLRACE_URL: the host and the password of the server, whose web port is 7420."},
+     "Without MILLRACE_URL: the host and the password of a server that has the usual ports; its "
+     "web "
+     "port is 7420."},
     {"BEANSTALKD_URL", "Where the beanstalk port is, for put and fetch."},
     {"FAKTORY_PASSWORD",
      "The password of the server that serve starts, or the path of its file; for export, that of "
