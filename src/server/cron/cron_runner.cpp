@@ -1,7 +1,10 @@
 #include "server/cron/cron_runner.hpp"
 
+#include <absl/container/btree_map.h>
+
 #include <algorithm>
 #include <array>
+#include <deque>
 
 #include "base/base64.hpp"
 #include "base/hash.hpp"
@@ -12,6 +15,10 @@ namespace {
 /// How long it takes at least until there is one newer run.
 constexpr Duration kNewestKnownFor = 1s;
 
+/// Of the time to the next run, jitter takes nine tenths at most: so runs keep their order, and a
+/// loop that wakes a little late does not find two of them due.
+constexpr int kJitterTenthsMax = 9;
+
 /// How much later than planned that run is done: the same whenever it is asked for, so that a
 /// restart changes nothing.
 Duration delay_of(const CronItem& item, Time planned) {
@@ -19,8 +26,24 @@ Duration delay_of(const CronItem& item, Time planned) {
   Fnv1a digest;
   digest.add(item.id);
   digest.add(std::to_string(planned.time_since_epoch().count()));
-  const auto most = std::chrono::duration_cast<std::chrono::milliseconds>(item.jitter).count();
-  return std::chrono::milliseconds(digest.value() % (static_cast<std::uint64_t>(most) + 1));
+  const Duration gap = item.schedule.next_run(planned) - planned;
+  const auto most = std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::min(item.jitter, gap / 10 * kJitterTenthsMax));
+  return std::chrono::milliseconds(digest.value() % (static_cast<std::uint64_t>(most.count()) + 1));
+}
+
+/// At `wall`, runs that are planned until then are due, of those after `last`. The newest one may
+/// be held back by its jitter still; no other can be.
+Time due_until(const CronItem& item, Time last, Time wall) {
+  if (item.jitter == Duration{}) return wall;
+  const Time from = std::max(last, wall - item.jitter - 1s);
+  const Time newest = item.schedule.next_run(item.schedule.skip_to_newest(from, wall, 1));
+  return newest <= wall && newest + delay_of(item, newest) > wall ? newest - 1ns : wall;
+}
+
+/// How late a run may be, where not all are done.
+Duration late_max(const CronItem& item) {
+  return item.catch_up == CatchUp::kOne ? kCatchUpOneMax : kCronLateMax;
 }
 
 std::string_view name_of(CatchUp catch_up) {
@@ -62,6 +85,7 @@ void CronRunner::look_again() {
 /// Tells the log which entries there are, and learns from it what was done of each: a slice.
 void CronRunner::compare_with_log(Time wall) {
   if (std::exchange(must_compare_, false)) {
+    keep_held_runs(wall);
     plan_.clear();
     planned_.assign(items().size(), kNever);
     looked_.assign(items().size(), Time{});
@@ -82,18 +106,67 @@ void CronRunner::compare_with_log(Time wall) {
   }
 }
 
-void CronRunner::plan_item(Place place, Time wall) {
-  const CronItem& item = items()[place];
-  if (planned_[place] != kNever) plan_.erase({planned_[place], place});
-  planned_[place] = kNever;
-  // A full disk takes no new entries.
-  if (!parts_.broker.cron().begin(item.id, item.content, wall)) {
-    planned_[place] = wall + kCronRoomInterval;
-  } else if (const CronEntry* const entry = known(item); item.is_enabled && !entry->is_paused) {
-    const Time next = item.schedule.next_run(entry->planned);
-    planned_[place] = next == kNever ? kNever : next + delay_of(item, next);
+/// The entries have changed. What jitter holds back was planned before that, so it is done, as the
+/// new entries say: those of the same name, or else new ones of the same schedule in their order.
+void CronRunner::keep_held_runs(Time wall) {
+  const SharedCronTable before = std::exchange(planned_by_, table_);
+  if (before == table_) return;
+  absl::erase_if(held_, [&](const auto& held) { return !table_->places.contains(held.first); });
+  using Times = std::pair<std::string_view, std::string_view>;
+  absl::btree_map<Times, std::deque<std::string_view>> heirs;
+  for (const CronItem& item : items()) {
+    if (before->places.contains(item.id)) continue;
+    heirs[{item.schedule_text, item.time_zone}].push_back(item.id);
   }
+  for (Place place = 0; place < planned_.size(); ++place) {
+    const CronItem& item = before->items[place];
+    std::string_view heir = item.id;
+    if (!table_->places.contains(item.id)) {
+      const auto found = heirs.find({item.schedule_text, item.time_zone});
+      if (found == heirs.end() || found->second.empty()) continue;
+      heir = found->second.front();
+      found->second.pop_front();
+    }
+    const Time due = planned_[place];
+    const CronEntry* const entry = known(item);
+    if (due > wall + item.jitter || due + kCronLateMax < wall || entry == nullptr) continue;
+    const Time run = item.schedule.next_run(entry->planned);
+    if (run <= wall) held_[heir] = run;
+  }
+}
+
+void CronRunner::plan_item(Place place, Time wall) {
+  if (planned_[place] != kNever) plan_.erase({planned_[place], place});
+  planned_[place] = next_look(items()[place], wall);
   if (planned_[place] != kNever) plan_.emplace(planned_[place], place);
+}
+
+/// When to look at an entry next, which the log knows then.
+Time CronRunner::next_look(const CronItem& item, Time wall) {
+  const auto held = held_.find(item.id);
+  const bool has_held = held != held_.end();
+  // One that the entry plans too is done at its time, others at once.
+  const bool waits = has_held && item.schedule.next_run(held->second - 1ns) == held->second &&
+                     held->second + delay_of(item, held->second) > wall;
+  const Time begin = waits ? held->second - 1ns : begin_of(item, wall);
+  // A full disk takes no new entries.
+  if (!parts_.broker.cron().begin(item.id, item.content, begin)) return wall + kCronRoomInterval;
+  const CronEntry* const entry = known(item);
+  const bool runs = item.is_enabled && !entry->is_paused;
+  if (has_held && runs && !waits) return wall;
+  if (has_held) held_.erase(held);
+  const Time next = runs ? item.schedule.next_run(entry->planned) : kNever;
+  return next == kNever ? kNever : next + delay_of(item, next);
+}
+
+/// Where the runs begin of an entry that is new or was changed. What its jitter puts off until
+/// after `wall` was not missed. But nobody knows whether that of a new one was done under another
+/// name.
+Time CronRunner::begin_of(const CronItem& item, Time wall) const {
+  const CronEntry* const entry = known(item);
+  if (entry == nullptr) return wall;
+  const bool is_same = entry->content == item.content && entry->gone_since == Time{};
+  return is_same ? wall : due_until(item, {}, wall);
 }
 
 void CronRunner::plan_next(Time now) {
@@ -124,37 +197,34 @@ void CronRunner::expire(Time now) {
   plan_next(now);
 }
 
-CronRunner::Due CronRunner::choose(Place place, Time last, Time until) {
+CronRunner::Due CronRunner::choose(Place place, Time last, Time wall) {
   const CronItem& item = items()[place];
   const cron::Schedule& schedule = item.schedule;
+  const Time until = due_until(item, last, wall);
   const Time first = schedule.next_run(last);
-  Time from = last;
-  std::size_t count = 1;
-  switch (item.catch_up) {
-    case CatchUp::kAll:
-      count = kCatchUpMax;
-      break;
-    case CatchUp::kOne:
-      from = std::max(last, until - kCatchUpOneMax - 1ns);
-      break;
-    case CatchUp::kNone:
-      from = std::max(last, until - kCronLateMax - 1ns);
-      break;
-  }
+  const bool does_all = item.catch_up == CatchUp::kAll;
+  // No run before this one is done.
+  Time from = does_all ? last : std::max(last, until - item.jitter - late_max(item) - 1ns);
   // To look for the newest ones takes longer than to see that there are no others. Of the thousand
   // that were found, each is done without looking again.
   const bool has_looked = until - looked_[place] < kNewestKnownFor && until >= looked_[place];
   const bool is_alone = schedule.next_run(schedule.next_run(from)) > until;
-  if (!is_alone && !(has_looked && item.catch_up == CatchUp::kAll)) {
-    from = schedule.skip_to_newest(from, until, count);
+  if (!is_alone && !(has_looked && does_all)) {
+    from = schedule.skip_to_newest(from, until, does_all ? kCatchUpMax : 1);
     looked_[place] = until;
   }
   const Time planned = schedule.next_run(from);
+  const bool is_due = planned <= until;
+  // Lateness counts from when the run was to be done.
+  const auto lateness = [&](Time run) { return wall - run - delay_of(item, run); };
+  if (!is_due || (!does_all && lateness(planned) > late_max(item))) {
+    return {.planned = until, .is_done = false, .has_missed = first <= until};
+  }
   // Where all are done, the first one tells of those that were missed with it.
-  const bool is_first_late = !is_alone || until - first > kCatchUpOneMax;
-  const bool tells = item.catch_up == CatchUp::kAll && is_first_late && first > told_to_[place];
+  const bool is_first_late = !is_alone || lateness(first) > kCatchUpOneMax;
+  const bool tells = does_all && is_first_late && first > told_to_[place];
   if (tells) told_to_[place] = until;
-  return {.planned = planned, .has_missed = planned != first || tells};
+  return {.planned = planned, .is_done = true, .has_missed = planned != first || tells};
 }
 
 void CronRunner::run_due(Place place, Time now) {
@@ -162,19 +232,22 @@ void CronRunner::run_due(Place place, Time now) {
   const Time wall = this->wall(now);
   const CronEntry* const entry = known(item);
   if (entry == nullptr) return plan_item(place, wall);
-  const Time last = entry->planned;
-  // Lateness counts from when the run was to be done.
-  const Time until = wall - delay_of(item, item.schedule.next_run(last));
-  const Due due = choose(place, last, until);
+  if (const auto held = held_.find(item.id); held != held_.end()) {
+    (void)run(item, {.planned = held->second, .at = wall}, now);
+    held_.erase(held);
+    return plan_item(place, wall);
+  }
+  const Time first = item.schedule.next_run(entry->planned);
+  const Due due = choose(place, entry->planned, wall);
   if (due.has_missed) {
     parts_.log.event("cron_missed", {{"entry", item.id},
-                                     {"seconds", seconds_text(wall - item.schedule.next_run(last))},
+                                     {"seconds", seconds_text(wall - first)},
                                      {"catch_up", name_of(item.catch_up)}});
   }
-  if (due.planned <= until) {
+  if (due.is_done) {
     (void)run(item, {.planned = due.planned, .at = wall}, now);
   } else {
-    parts_.broker.cron().skip(item.id, until);
+    parts_.broker.cron().skip(item.id, due.planned);
   }
   plan_item(place, wall);
 }
@@ -282,7 +355,8 @@ Answer<Done> CronRunner::pause(std::string_view id, Time now) {
 Answer<Done> CronRunner::resume(std::string_view id, Time now) {
   const std::optional<Place> place = place_of(id);
   if (!place) return Refusal::kNotFound;
-  const Answer<Done> resumed = parts_.broker.cron().resume(id, wall(now));
+  const Time begin = due_until(items()[*place], {}, wall(now));
+  const Answer<Done> resumed = parts_.broker.cron().resume(id, begin);
   if (!resumed || !is_serving_ || must_compare_) return resumed;
   plan_item(*place, wall(now));
   plan_next(now);

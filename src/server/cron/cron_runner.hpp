@@ -38,7 +38,8 @@ class CronRunner final : public CronBoard, private Deadline {
   CronRunner(const CronRunner&) = delete;
   CronRunner& operator=(const CronRunner&) = delete;
 
-  /// These entries instead of those before. What was due by then is done first.
+  /// These entries instead of those before. Runs that were planned before, and that jitter holds
+  /// back, are done as the new entries say.
   void set(SharedCronTable table);
 
   /// This server serves from now on: before, and after `stop`, nothing runs.
@@ -63,15 +64,19 @@ class CronRunner final : public CronBoard, private Deadline {
   /// The run that is to be done next.
   struct Due {
     Time planned;
+    bool is_done;     ///< false: no run that was planned until `planned` is done
     bool has_missed;  ///< runs before it will not be done
   };
 
   void expire(Time now) override;
   void compare_with_log(Time wall);
+  void keep_held_runs(Time wall);
   void plan_next(Time now);
   void plan_item(Place place, Time wall);
+  [[nodiscard]] Time next_look(const CronItem& item, Time wall);
+  [[nodiscard]] Time begin_of(const CronItem& item, Time wall) const;
   void run_due(Place place, Time now);
-  [[nodiscard]] Due choose(Place place, Time last, Time until);
+  [[nodiscard]] Due choose(Place place, Time last, Time wall);
   [[nodiscard]] Result<std::string, PushRefusal> run(const CronItem& item, CronRun run, Time now);
   [[nodiscard]] std::string draw_jid() const;
   [[nodiscard]] Entry entry_of(const CronItem& item) const;
@@ -91,7 +96,10 @@ class CronRunner final : public CronBoard, private Deadline {
   /// Wall times at which entries are to be looked at: their next runs, with their jitter.
   absl::btree_set<std::pair<Time, Place>> plan_;
   std::vector<Time> planned_;  ///< of each entry, where it is in `plan_`; kNever: it is not
-  std::vector<Time> looked_;   ///< when the newest missed runs of each entry were looked for
+  SharedCronTable planned_by_ = table_;  ///< of which `planned_` has the places
+  /// Of entries that have changed: the runs that were held back then, by id.
+  TextMap<Time> held_;
+  std::vector<Time> looked_;  ///< when the newest missed runs of each entry were looked for
   /// Until when missed runs of each entry were told of, where all are done.
   std::vector<Time> told_to_;
   bool is_serving_ = false;

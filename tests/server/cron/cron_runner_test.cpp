@@ -112,6 +112,40 @@ struct Down {
   }
 };
 
+/// The planned time of each run that is in the history, and how late it was.
+void check_runs(const CronLoop& cron, std::size_t count, Time first, Duration gap, Duration late) {
+  const auto runs = cron.shown().runs;
+  REQUIRE(runs.size() >= count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const CronRun& run = runs[runs.size() - count + i];
+    CHECK(run.planned == first + i * gap);
+    CHECK(run.at - run.planned <= late);
+  }
+}
+
+/// An entry whose run at the full minute is held back by its jitter.
+struct Held {
+  static constexpr Duration kDelayMin = 2s;
+  static constexpr Time kNow = kFullMinute + 1s;
+
+  std::string jitter = "\njitter = 50";
+  CronLoop cron;
+  Time due;
+
+  explicit Held(const std::string& head = kMinutely) : cron(cron_entry(head + jitter)) {
+    cron.begin();
+    due = cron.loop.ticker.next();
+    REQUIRE(due >= kFullMinute + kDelayMin);
+    cron.wake_at(kNow);
+    REQUIRE(cron.jobs() == 0);
+  }
+
+  void change(const std::string& head, const std::string& job = "type = \"Other\"") {
+    cron.set(cron_entry(head, job));
+    cron.work();
+  }
+};
+
 }  // namespace
 
 TEST_CASE("cron runs: a job is pushed at the full minute, and not before") {
@@ -157,6 +191,57 @@ TEST_CASE("cron runs: a restart changes nothing in a jitter, and does no run twi
   CHECK_FALSE(after.has_logged("cron_missed"));
   after.pass(30s);
   CHECK(after.jobs() == 1);
+}
+
+TEST_CASE("cron runs: with a jitter longer than the interval each run is done once, in order") {
+  CronLoop cron(cron_entry("name = \"e\"\nschedule = \"@every 1s\"\njitter = 20"));
+  cron.begin();
+  cron.pass(40s + 999ms);
+  CHECK(cron.jobs() == 40);
+  CHECK_FALSE(cron.has_logged("cron_missed"));
+  check_runs(cron, 10, kBegin + 31s, 1s, 900ms);
+}
+
+TEST_CASE("cron runs: a loop that wakes late misses none of the runs that jitter puts off") {
+  CronLoop cron(cron_entry("name = \"e\"\nschedule = \"@every 1s\"\njitter = 20"));
+  cron.begin();
+  for (int i = 1; i <= 1000; ++i) cron.wake_at(kBegin + i * 99ms);
+  CHECK(cron.jobs() >= 97);
+  CHECK_FALSE(cron.has_logged("cron_missed"));
+}
+
+TEST_CASE("cron runs: of runs at uneven intervals each is late by its own jitter at most") {
+  CronLoop cron(cron_entry("name = \"e\"\nschedule = \"0,1,30 * * * *\"\njitter = 3600"));
+  cron.begin();
+  cron.pass(Down::kHour - kBegin + 10h);
+  const auto runs = cron.shown().runs;
+  REQUIRE(runs.size() == 10);
+  for (std::size_t i = 0; i + 1 < runs.size(); ++i) {
+    CHECK(runs[i].at >= runs[i].planned);
+    CHECK(runs[i].at < runs[i + 1].planned);
+  }
+  CHECK(cron.jobs() >= 30);
+  CHECK(cron.jobs() <= 31);
+  CHECK_FALSE(cron.has_logged("cron_missed"));
+}
+
+TEST_CASE("cron runs: after a restart, jitter holds back the newest run, and one is caught up") {
+  const std::string config = cron_entry(kMinutely + "\njitter = 60");
+  CronLoop before(config);
+  before.begin();
+  const std::string batch = before.loop.ledger.take_batch();
+  before.pass(5min);
+  const CronRun fifth = before.shown().runs.at(4);
+  REQUIRE(fifth.at > fifth.planned + 1ms);
+  CronLoop after(config);
+  REQUIRE(after.loop.ledger.replay(batch, 0));
+  after.loop.clock.set(fifth.at - 1ms);
+  after.begin();
+  CHECK(after.jobs() == 1);
+  CHECK(after.shown().runs.at(0).planned == fifth.planned - 1min);
+  after.wake_at(fifth.at);
+  CHECK(after.jobs() == 2);
+  CHECK(after.shown().runs.at(1).planned == fifth.planned);
 }
 
 TEST_CASE("cron runs: the next run is when the loop wakes") {
@@ -400,6 +485,133 @@ TEST_CASE("cron runs: a changed entry catches nothing up") {
   CHECK(down.after.jobs() == 1);
   down.after.pass(30min);
   CHECK(down.after.jobs() == 2);
+}
+
+TEST_CASE("cron runs: a changed entry does the run that jitter held back, as it says now") {
+  Held held;
+  held.change(kMinutely + held.jitter);
+  CHECK(held.cron.jobs() == 0);
+  CHECK(held.cron.loop.ticker.next() == held.due);
+  held.cron.wake_at(held.due);
+  CHECK(held.cron.jobs() == 1);
+  CHECK(held.cron.shown().runs.at(0).planned == kFullMinute);
+  CHECK(held.cron.has_logged("job=Other/"));
+  held.cron.wake_at(kFullMinute + 59s);
+  CHECK(held.cron.jobs() == 1);
+}
+
+TEST_CASE("cron runs: a run that was done is not done again by the changed entry") {
+  Held held;
+  held.cron.wake_at(held.due);
+  REQUIRE(held.cron.jobs() == 1);
+  held.change(kMinutely + "\njitter = 59");
+  held.cron.wake_at(kFullMinute + 59s);
+  CHECK(held.cron.jobs() == 1);
+  held.cron.pass(1min);
+  CHECK(held.cron.jobs() == 2);
+}
+
+TEST_CASE("cron runs: a run held back is done at once where the entry has no jitter any more") {
+  Held held;
+  held.change(kMinutely, "type = \"Tick\"");
+  CHECK(held.cron.jobs() == 1);
+  held.cron.wake_at(kFullMinute + 59s);
+  CHECK(held.cron.jobs() == 1);
+}
+
+TEST_CASE(
+    "cron runs: a run held back is done at once where the schedule has no such run any more") {
+  Held held;
+  held.change(kHourly + held.jitter);
+  CHECK(held.cron.jobs() == 1);
+  CHECK(held.cron.shown().runs.at(0).planned == kFullMinute);
+  CHECK(held.cron.shown().next.at(0) == Down::kHour);
+}
+
+TEST_CASE("cron runs: a run held back is done in another time zone too") {
+  Held held;
+  held.change(kMinutely + "\ntimezone = \"Asia/Kolkata\"" + held.jitter);
+  held.cron.wake_at(kFullMinute + 59s);
+  CHECK(held.cron.jobs() == 1);
+}
+
+TEST_CASE("cron runs: an entry that is renamed does the run that was held back, once") {
+  Held held("name = \"old\"\nschedule = \"* * * * *\"");
+  held.change(kMinutely + held.jitter, "type = \"Tick\"");
+  held.cron.wake_at(kFullMinute + 59s);
+  CHECK(held.cron.jobs() == 1);
+  CHECK(held.cron.shown().runs.at(0).planned == kFullMinute);
+  Held done("name = \"old\"\nschedule = \"* * * * *\"");
+  done.cron.wake_at(done.due);
+  done.change(kMinutely + done.jitter, "type = \"Tick\"");
+  done.cron.wake_at(kFullMinute + 59s);
+  CHECK(done.cron.jobs() == 1);
+}
+
+TEST_CASE("cron runs: entries without names that are changed do the runs that were held back") {
+  const std::string head = "schedule = \"* * * * *\"\njitter = 50";
+  std::string before;
+  std::string after;
+  for (int i = 0; i < 7; ++i) {
+    before += cron_entry(head, "type = \"T" + std::to_string(i) + "\"");
+    after += cron_entry(head, "type = \"T" + std::to_string(i) + "\"\nqueue = \"q\"");
+  }
+  CronLoop cron(before);
+  cron.begin();
+  cron.wake_at(kFullMinute + 25s);
+  const std::uint64_t done = cron.jobs();
+  REQUIRE(done > 0);
+  REQUIRE(done < 7);
+  cron.set(after);
+  cron.work();
+  cron.wake_at(kFullMinute + 59s);
+  CHECK(cron.jobs() == 7);
+  for (int i = 0; i < 7; ++i) CHECK(cron.has_logged("job=T" + std::to_string(i) + "/"));
+}
+
+TEST_CASE("cron runs: an entry that left the files and is back does the run that is to come") {
+  Held held;
+  held.cron.set("");
+  held.cron.work();
+  held.change(kMinutely + held.jitter);
+  CHECK(held.cron.jobs() == 0);
+  held.cron.wake_at(held.due);
+  CHECK(held.cron.jobs() == 1);
+  Held late;
+  late.cron.set("");
+  late.cron.pass(58s);
+  late.change(kMinutely + late.jitter);
+  CHECK(late.cron.jobs() == 0);
+}
+
+TEST_CASE("cron runs: a pause that ends before a run held back is to be done keeps the run") {
+  Held held;
+  REQUIRE(held.cron.runner.pause("e", Held::kNow));
+  REQUIRE(held.cron.runner.resume("e", Held::kNow));
+  held.cron.wake_at(held.due);
+  CHECK(held.cron.jobs() == 1);
+  Held late;
+  REQUIRE(late.cron.runner.pause("e", Held::kNow));
+  late.cron.pass(55s);
+  REQUIRE(late.cron.runner.resume("e", late.cron.loop.clock.now()));
+  late.cron.work();
+  CHECK(late.cron.jobs() == 0);
+}
+
+TEST_CASE("cron runs: an entry that is disabled drops the run that was held back") {
+  Held held;
+  held.change(kMinutely + held.jitter + "\nenabled = false");
+  held.cron.pass(1min);
+  CHECK(held.cron.jobs() == 0);
+}
+
+TEST_CASE("cron runs: a restart with a changed entry keeps the run that was held back") {
+  Held held;
+  CronLoop after(cron_entry(kMinutely + held.jitter, "type = \"Other\""));
+  after.go_on_from(held.cron, Held::kNow);
+  CHECK(after.jobs() == 0);
+  after.wake_at(held.due);
+  CHECK(after.jobs() == 1);
 }
 
 TEST_CASE("cron runs: an entry that is disabled does not run, nor catch up later") {
