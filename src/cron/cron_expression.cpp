@@ -196,6 +196,11 @@ Outcome<CronExpression> CronExpression::with_macro(std::string_view text) {
   for (const auto& [name, fields] : kMacros) {
     if (equals_ignoring_case(name, text)) return with_fields(fields);
   }
+  if (text == "@reboot") {
+    return Problem{
+        "@reboot is no time: a job for each start is pushed by what starts the server, such as "
+        "`millrace push`"};
+  }
   return Problem{quoted(text) +
                  " is none of @yearly, @annually, @monthly, @weekly, @daily, @midnight, @hourly "
                  "and @every"};
@@ -206,7 +211,8 @@ Outcome<CronExpression> CronExpression::with_fields(std::string_view text) {
   if (fields.size() != 5) {
     return Problem{"has " + std::to_string(fields.size()) + " field" +
                    (fields.size() == 1 ? "" : "s") +
-                   "; five are needed: minute, hour, day of month, month, day of week"};
+                   "; five are needed: minute, hour, day of month, month, day of week" +
+                   (fields.size() == 6 ? "; for seconds, write @every 30s" : "")};
   }
   const FieldKind* const kinds[] = {&kMinute, &kHour, &kDay, &kMonth, &kWeekday};
   std::array<FieldValues, 5> values;
