@@ -105,7 +105,7 @@ void announce_visit(Server::Visit visit, int descriptor) {
   std::fflush(stdout);
 }
 
-void announce(const Server& server, const Config& config, const Log& log) {
+void announce(const Server& server, const Config& config, const ServiceManager& manager) {
   switch (config.personality.announcement) {
     case Personality::Announcement::kPorts:
       for (const Server::Port& port : server.ports()) {
@@ -123,9 +123,7 @@ void announce(const Server& server, const Config& config, const Log& log) {
       break;
   }
   std::fflush(stdout);
-  if (const auto told = tell_ready(config.handover.notify_socket); !told) {
-    log.event("ready_not_told", {{"problem", told.error().text}});
-  }
+  manager.tell_ready();
 }
 
 // ---- start to end -------------------------------------------------------------------------------
@@ -176,7 +174,8 @@ Result<Ended, StartFailure> run(Start start, std::unique_ptr<Journal> journal,
   Signals signals(SignalDuties::numbers(config));
   const SignalDuties duties(server, start.context, signals);
   const MemoryReturn memory_return(server.ticker(), clock.now());
-  announce(server, config, log);
+  const WatchdogDeadline watchdog(start.context.manager, server.ticker(), clock.now());
+  announce(server, config, start.context.manager);
   server.run();
   log.routine("stopped");
   return Ended{duties.last()};
@@ -292,6 +291,7 @@ class SharedRun {
     SignalDuties duties(server, context_, signals_);
     for (const int signal : std::exchange(put_off_, {})) duties.heed(signal);
     const MemoryReturn memory_return(server.ticker(), clock_.now());
+    const WatchdogDeadline watchdog(context_.manager, server.ticker(), clock_.now());
     server.run();
     last_signal_ = duties.last();
     if (duties.is_draining()) put_off_.push_back(SIGUSR1);
@@ -307,7 +307,7 @@ class SharedRun {
                                      {"log", engines::shown_url(config.log)},
                                      {"node", config.node},
                                      {"data", config.data}});
-    announce(server, config, context_.log);
+    announce(server, config, context_.manager);
   }
 
   /// Tries until it is there, or a signal ends that: then there is nothing.
@@ -353,6 +353,7 @@ class SharedRun {
   /// While there is no server.
   void note(int signal) {
     if (signal == SIGTERM || signal == SIGINT) {
+      context_.manager.tell_stopping();
       last_signal_ = signal;
     } else {
       put_off_.push_back(signal);
@@ -450,7 +451,8 @@ Result<Ended, StartFailure> serve(const Config& config, const Log& log,
   if (!sockets) return failure(Step::kListen, sockets.error());
   if (auto given_up = give_up_rights(config); !given_up) return given_up.error();
   Config in_force = config;
-  Start start{{config, read_config, log, in_force}, options, std::move(*sockets)};
+  ServiceManager manager(config.handover, process_id(), log);
+  Start start{{config, read_config, log, in_force, manager}, options, std::move(*sockets)};
   if (!config.log.empty()) return run_with_shared_log(std::move(start));
   if (!config.is_volatile) return run_with_file_journal(std::move(start));
   return run(std::move(start), std::make_unique<journal::VolatileJournal>(), nullptr);

@@ -102,6 +102,7 @@ void SignalDuties::heed(int signal) {
   } else if (signal == SIGHUP) {
     begin_reload();
   } else {
+    context_.manager.tell_stopping();
     last_ = signal;
     context_.on_stop();
     server_.stop();
@@ -124,6 +125,7 @@ Outcome<SignalDuties::Reread> SignalDuties::read_again(const ServeContext& conte
 void SignalDuties::begin_reload() {
   must_reload_again_ = is_reloading();
   if (must_reload_again_) return;
+  context_.manager.tell_reloading();
   try {
     reading_ = std::async(std::launch::async, [this] {
       Outcome<Reread> read = read_again(context_);
@@ -132,6 +134,7 @@ void SignalDuties::begin_reload() {
     });
   } catch (const std::system_error& error) {
     context_.log.event("reload_failed", {{"problem", error.what()}});  // No room for a thread.
+    context_.manager.tell_ready();
   }
 }
 
@@ -142,6 +145,7 @@ void SignalDuties::finish_reload() {
   } else {
     context_.log.event("reload_failed", {{"problem", read.error().text}});
   }
+  context_.manager.tell_ready();
   if (must_reload_again_) begin_reload();
 }
 

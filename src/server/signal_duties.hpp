@@ -10,6 +10,7 @@
 #include "server/net/signals.hpp"
 #include "server/options/config.hpp"
 #include "server/process/logging.hpp"
+#include "server/process/service_manager.hpp"
 #include "server/serve.hpp"
 #include "server/server.hpp"
 
@@ -35,7 +36,8 @@ struct ServeContext {
   const Config& config;
   const ReadConfig& read_config;
   const Log& log;
-  Config& in_force;                       ///< with what was reloaded
+  Config& in_force;  ///< with what was reloaded
+  ServiceManager& manager;
   std::function<void()> on_stop = [] {};  ///< called when a signal ends the server
 };
 

@@ -19,6 +19,8 @@ struct Handover {
   std::string names;  ///< LISTEN_FDNAMES: one for each, between colons; may be missing
   /// NOTIFY_SOCKET: where systemd waits to hear that the program is ready; empty: it does not.
   std::string notify_socket = {};
+  std::string watchdog_usec = {};  ///< WATCHDOG_USEC: the longest time between two signs of life
+  std::string watchdog_pid = {};   ///< WATCHDOG_PID: the process that it means; empty: any
 };
 
 struct HandedOver {

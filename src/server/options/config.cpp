@@ -404,7 +404,9 @@ Handover read_handover() {
   return {.pid = environment_variable("LISTEN_PID").value_or(""),
           .count = environment_variable("LISTEN_FDS").value_or(""),
           .names = environment_variable("LISTEN_FDNAMES").value_or(""),
-          .notify_socket = environment_variable("NOTIFY_SOCKET").value_or("")};
+          .notify_socket = environment_variable("NOTIFY_SOCKET").value_or(""),
+          .watchdog_usec = environment_variable("WATCHDOG_USEC").value_or(""),
+          .watchdog_pid = environment_variable("WATCHDOG_PID").value_or("")};
 }
 
 Invocation read_invocation(const std::vector<std::string>& given) {

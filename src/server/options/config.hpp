@@ -163,7 +163,8 @@ struct Invocation {
 /// The value of an environment variable; nullopt when it is not set.
 [[nodiscard]] std::optional<std::string> environment_variable(const char* name);
 
-/// The variables of systemd: LISTEN_PID, LISTEN_FDS, LISTEN_FDNAMES and NOTIFY_SOCKET.
+/// The variables of systemd: LISTEN_PID, LISTEN_FDS, LISTEN_FDNAMES, NOTIFY_SOCKET, WATCHDOG_USEC
+/// and WATCHDOG_PID.
 [[nodiscard]] Handover read_handover();
 
 }  // namespace millrace::server

@@ -1,42 +1,143 @@
 #include "server/process/service_manager.hpp"
 
+#include <pthread.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstring>
-#include <string_view>
+#include <ctime>
+#include <utility>
+
+#include "base/number.hpp"
 
 namespace millrace::server {
 namespace {
 
-constexpr std::string_view kReady = "READY=1";
+/// The main loop does not wait for less.
+constexpr Duration kPauseMin = std::chrono::milliseconds(1);
 
 Problem not_told(const std::string& socket, const char* why) {
-  return Problem{"cannot tell " + socket + " that the server is ready: " + why};
+  return Problem{"cannot tell " + socket + " the state of the server: " + why};
+}
+
+/// What systemd compares with the time at which it asked for the reload.
+std::string monotonic_microseconds() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::to_string(std::int64_t{now.tv_sec} * 1'000'000 + now.tv_nsec / 1'000);
 }
 
 }  // namespace
 
-Outcome<Done> tell_ready(const std::string& socket) {
-  if (socket.empty()) return Done{};
+Outcome<std::chrono::microseconds> watchdog_time(const Handover& handover, std::int64_t own_pid) {
+  using std::chrono::microseconds;
+  const std::string& text = handover.watchdog_usec;
+  const std::string& pid = handover.watchdog_pid;
+  if (text.empty() || handover.notify_socket.empty()) return microseconds{};
+  if (!pid.empty() && parse_number<std::int64_t>(pid) != own_pid) return microseconds{};
+  const auto number = parse_number<std::int64_t>(text);
+  const auto max = std::chrono::duration_cast<microseconds>(Duration::max()).count();
+  if (!number || *number <= 0 || *number > max) {
+    return Problem{"WATCHDOG_USEC is not a time in microseconds: '" + text + "'"};
+  }
+  return microseconds(*number);
+}
+
+ServiceManager::ServiceManager(const Handover& handover, std::int64_t own_pid, const Log& log)
+    : socket_(handover.notify_socket), log_(log) {
+  const auto time = watchdog_time(handover, own_pid);
+  if (!time) log_.event("watchdog_ignored", {{"problem", time.error().text}});
+  if (!time || *time == std::chrono::microseconds{}) return;
+  pause_ = std::max(Duration(*time) / 2, kPauseMin);
+  thread_ = std::thread([this] { feed_outside_of_loop(); });
+}
+
+ServiceManager::~ServiceManager() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard guard(mutex_);
+    has_ended_ = true;
+  }
+  is_over_.notify_all();
+  thread_.join();
+}
+
+void ServiceManager::feed_outside_of_loop() {
+  pthread_setname_np(pthread_self(), "watchdog");
+  std::unique_lock lock(mutex_);
+  do {
+    if (!is_loop_running_) feed();
+  } while (!is_over_.wait_for(lock, pause_, [this] { return has_ended_; }));
+}
+
+void ServiceManager::tell_ready() const {
+  if (is_stopping_) return;
+  if (const auto told = tell("READY=1"); !told) {
+    log_.event("ready_not_told", {{"problem", told.error().text}});
+  }
+}
+
+void ServiceManager::tell_reloading() const {
+  if (is_stopping_) return;
+  (void)tell("RELOADING=1\nMONOTONIC_USEC=" + monotonic_microseconds());
+}
+
+void ServiceManager::tell_stopping() {
+  if (std::exchange(is_stopping_, true)) return;
+  (void)tell("STOPPING=1");
+  leave_loop();
+}
+
+/// The thread may have to wait for its next look.
+void ServiceManager::leave_loop() {
+  is_loop_running_ = false;
+  feed();
+}
+
+void ServiceManager::feed() const {
+  if (pause_ > Duration{}) (void)tell("WATCHDOG=1");
+}
+
+Outcome<Done> ServiceManager::tell(std::string_view state) const {
+  if (socket_.empty()) return Done{};
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  if (socket.size() >= sizeof(address.sun_path)) return not_told(socket, "the path is too long");
-  std::copy(socket.begin(), socket.end(), address.sun_path);
-  if (socket.front() == '@') address.sun_path[0] = '\0';
+  if (socket_.size() >= sizeof(address.sun_path)) {
+    return not_told(socket_, "the path is too long");
+  }
+  std::copy(socket_.begin(), socket_.end(), address.sun_path);
+  if (socket_.front() == '@') address.sun_path[0] = '\0';
   const int descriptor = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (descriptor < 0) return not_told(socket, std::strerror(errno));
-  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + socket.size());
-  const ssize_t sent = sendto(descriptor, kReady.data(), kReady.size(), MSG_NOSIGNAL,
+  if (descriptor < 0) return not_told(socket_, std::strerror(errno));
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + socket_.size());
+  const ssize_t sent = sendto(descriptor, state.data(), state.size(), MSG_NOSIGNAL,
                               reinterpret_cast<const sockaddr*>(&address), size);
   const int problem = errno;
   close(descriptor);
-  if (sent < 0) return not_told(socket, std::strerror(problem));
+  if (sent < 0) return not_told(socket_, std::strerror(problem));
   return Done{};
+}
+
+WatchdogDeadline::WatchdogDeadline(ServiceManager& manager, Ticker& ticker, Time now)
+    : manager_(manager), ticker_(ticker) {
+  if (manager_.pause_ == Duration{}) return;
+  manager_.is_loop_running_ = true;
+  expire(now);
+}
+
+WatchdogDeadline::~WatchdogDeadline() {
+  manager_.leave_loop();
+  ticker_.plan(*this, kNever);
+}
+
+void WatchdogDeadline::expire(Time now) {
+  manager_.feed();
+  ticker_.plan(*this, now + manager_.pause_);
 }
 
 }  // namespace millrace::server
