@@ -67,6 +67,23 @@ class KeptInputTest(ServerTest):
             self.look()
         self.assertLess(self.most - self.before, KEPT_MAX + IN_USE)
 
+    def test_long_reports_of_many_clients_need_no_memory(self):
+        server = self.start()
+        producer = self.open(Faktory(server.faktory_address))
+        clients = []
+        for number in range(CLIENTS):
+            client = self.open(Faktory(server.faktory_address, wid=f"worker-{number}", timeout=120))
+            self.assertEqual(producer.push(f"job-{number:06}"), "+OK")
+            client.fetch()
+            client.socket.sendall(b'FAIL {"message":"' + b"x" * LINE_BYTES)
+            clients.append(client)
+            self.look()
+        for number, client in enumerate(clients):
+            self.assertEqual(client.command(f'","jid":"job-{number:06}"}}'), "+OK")
+        self.look()
+        self.assertLess(self.most - self.before, 32 * MEBIBYTE)
+        self.assertEqual(producer.info()["faktory"]["tasks"]["Retries"]["size"], CLIENTS)
+
 
 if __name__ == "__main__":
     unittest.main()

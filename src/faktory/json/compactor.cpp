@@ -7,6 +7,7 @@
 
 #include "base/text.hpp"
 #include "faktory/job/job_reader.hpp"
+#include "faktory/json/checked_json.hpp"
 #include "faktory/json/text.hpp"
 
 namespace millrace::faktory {
@@ -102,6 +103,7 @@ std::size_t Compactor::take(std::string_view text, bool is_last) {
     at = next;
   }
   skip(at, at);
+  if (extract_ != nullptr && out_.size() > extract_->bytes_max) problem_ = "too much of it";
   return static_cast<std::size_t>(at - text.data());
 }
 
@@ -112,11 +114,11 @@ std::size_t Compactor::written(const char* at) const {
 
 void Compactor::replace(const char* begin, const char* end, std::string_view text) {
   skip(begin, end);
-  out_.append(text);
+  if (!is_muted()) out_.append(text);
 }
 
 void Compactor::skip(const char* begin, const char* end) {
-  out_.append({unwritten_, static_cast<std::size_t>(begin - unwritten_)});
+  if (!is_muted()) out_.append({unwritten_, static_cast<std::size_t>(begin - unwritten_)});
   unwritten_ = end;
 }
 
@@ -150,6 +152,7 @@ const char* Compactor::take_one(const char* at, const char* end) {
     case State::kNext:
       if (*at != ',') return close(at);
       state_ = is_object_[nested_] ? State::kName : State::kValue;
+      if (extract_ != nullptr && !is_muted()) pass_comma(at);
       return at + 1;
     default:
       return refuse("invalid character after top-level value");
@@ -170,9 +173,11 @@ const char* Compactor::begin_root(const char* at) {
 const char* Compactor::begin_name(const char* at) {
   if (*at != '"') return refuse("a member without a name");
   if (is_job_member()) {
+    if (extract_ != nullptr) members_.clear();
     if (members_.size() == kMembersMax) return refuse(too_many_members().text);
     members_.push_back({.name_begin = written(at)});
   }
+  string_begin_ = written(at);
   is_name_ = true;
   state_ = State::kString;
   return at + 1;
@@ -180,10 +185,12 @@ const char* Compactor::begin_name(const char* at) {
 
 const char* Compactor::begin_value(const char* at) {
   if (nested_ < job_level()) return begin_root(at);
-  if (depth() >= kNestingMax) {
-    return refuse("nested deeper than " + std::to_string(kNestingMax) + " levels");
+  const std::size_t nesting_max = extract_ == nullptr ? kNestingMax : kExtractNestingMax;
+  if (depth() >= nesting_max) {
+    return refuse("nested deeper than " + std::to_string(nesting_max) + " levels");
   }
   if (is_job_member()) members_.back().begin = written(at);
+  string_begin_ = written(at);
   switch (*at) {
     case '{':
       return open(at, true);
@@ -213,18 +220,29 @@ const char* Compactor::open(const char* at, bool is_object) {
   is_object_[nested_] = is_object;
   state_ = is_object ? State::kFirstName : State::kFirstElement;
   if (is_job_member()) members_.clear();
+  if (extract_ == nullptr || is_muted() || is_job_member()) return at + 1;
+  // Only the entries of a member that is a list are wanted, and nothing inside of those.
+  if (is_object || nested_ > job_level() + 1) {
+    mute_content(at + 1);
+  } else {
+    entry_count_ = 1;
+  }
   return at + 1;
 }
 
 const char* Compactor::close(const char* at) {
   if (*at != (is_object_[nested_] ? '}' : ']')) return refuse("a comma or a bracket was expected");
+  if (muted_ == Muted::kContent && nested_ == muted_in_) unmute(at);
   --nested_;
   end_value(at + 1);
   return at + 1;
 }
 
 void Compactor::end_value(const char* end) {
-  if (is_job_member()) members_.back().end = written(end);
+  if (is_job_member()) {
+    members_.back().end = written(end);
+    if (muted_ == Muted::kMember) unmute(end);
+  }
   state_ = nested_ == 0 ? State::kEnd : State::kNext;
 }
 
@@ -265,10 +283,13 @@ const char* Compactor::take_number(const char* at, const char* end) {
 
 const char* Compactor::take_string(const char* at, const char* end, bool is_last) {
   while (at != end) {
+    const char* const run = at;
     at = std::find_if_not(at, end, is_plain);
+    if (extract_ != nullptr && !is_muted()) cut_string(run, at);
     if (at == end) break;
     const std::ptrdiff_t left = end - at;
     if (*at == '"') {
+      if (std::exchange(is_tail_, false)) unwritten_ = at;
       end_string(at + 1);
       return at + 1;
     }
@@ -279,6 +300,9 @@ const char* Compactor::take_string(const char* at, const char* end, bool is_last
     } else if (static_cast<unsigned char>(*at) >= 0x80) {
       if (!is_last && left < kWideBytesMax) break;
       at = take_wide(at, end);
+    } else if (extract_ != nullptr) {
+      replace(at, at + 1, kReplacement);
+      ++at;
     } else {
       return refuse("a control character in a string");
     }
@@ -317,8 +341,62 @@ const char* Compactor::take_wide(const char* at, const char* end) {
 
 void Compactor::end_string(const char* end) {
   if (!is_name_) return end_value(end);
-  if (is_job_member()) members_.back().name_end = written(end);
+  if (is_job_member()) {
+    members_.back().name_end = written(end);
+    if (extract_ != nullptr) end_extracted_name(end);
+  }
   state_ = State::kColon;
+}
+
+// ---- extracts -----------------------------------------------------------------------------------
+
+/// A comma comes before the next member that is written, and none before an entry that is not.
+void Compactor::pass_comma(const char* at) {
+  if (is_job_member()) {
+    skip(at, at + 1);
+  } else if (++entry_count_ > extract_->entries_max) {
+    mute_content(at);
+  }
+}
+
+void Compactor::end_extracted_name(const char* end) {
+  skip(end, end);
+  std::string raw;
+  out_.copy(members_.back().name_begin, out_.size(), raw);
+  const std::string name = meaning_of(raw);
+  const bool is_wanted = std::ranges::any_of(extract_->names, [&name](std::string_view wanted) {
+    return equals_ignoring_case(name, wanted);
+  });
+  out_.shorten(members_.back().name_begin);
+  if (!is_wanted) {
+    muted_ = Muted::kMember;
+  } else {
+    if (out_.size() > 1) out_.append(",");
+    out_.append(raw);
+  }
+}
+
+/// From `run` to `at` the string has bytes that stand for themselves: it can be cut anywhere there.
+void Compactor::cut_string(const char* run, const char* at) {
+  const std::size_t bytes = written(at) - string_begin_;
+  if (bytes <= extract_->text_bytes_max) return;
+  const char* const cut =
+      at - std::min<std::ptrdiff_t>(at - run,
+                                    static_cast<std::ptrdiff_t>(bytes - extract_->text_bytes_max));
+  skip(cut, cut);
+  is_tail_ = true;
+}
+
+/// Of the container at hand, to its end.
+void Compactor::mute_content(const char* at) {
+  skip(at, at);
+  muted_ = Muted::kContent;
+  muted_in_ = nested_;
+}
+
+void Compactor::unmute(const char* at) {
+  muted_ = Muted::kNothing;
+  unwritten_ = at;
 }
 
 }  // namespace millrace::faktory

@@ -237,12 +237,8 @@ Parsed parse_simple(std::string_view) {
 /// Lines that bring jobs: the limit is the operator's.
 constexpr std::size_t kAnyLength = SIZE_MAX;
 
-// What is stored of the line, and as much again as a short line for what is not.
-constexpr std::size_t kAckLineBytesMax = kJidBytesMax + kShortLineBytes;
-constexpr std::size_t kBeatLineBytesMax = kWidBytesMax + kShortLineBytes;
-/// Far more than is stored: libraries send whole messages, which may quote a long query, and a FAIL
-/// that is refused would leave its job reserved.
-constexpr std::size_t kFailLineBytesMax = 1024 * 1024;
+/// Lines with an object that `LongReport` reads where they are not short.
+constexpr std::size_t kReport = kReportBytesMax;
 /// As many names as a line may have, each with its blank.
 constexpr std::size_t kNamesLineBytesMax =
     kNamedQueuesMax * (kQueueNameBytesMax + 1) + kShortLineBytes;
@@ -264,14 +260,14 @@ constexpr std::array kRows = {
     Row{"PUSH", true, parse_push, kAnyLength},
     Row{"PUSHB", true, parse_push_bulk, kAnyLength},
     Row{"FETCH", false, parse_fetch, kNamesLineBytesMax},
-    Row{"ACK", true, parse_ack, kAckLineBytesMax},
-    Row{"FAIL", true, parse_fail, kFailLineBytesMax},
-    Row{"BEAT", true, parse_beat, kBeatLineBytesMax},
+    Row{"ACK", true, parse_ack, kReport},
+    Row{"FAIL", true, parse_fail, kReport},
+    Row{"BEAT", true, parse_beat, kReport},
     Row{"INFO", false, parse_simple<Info>},
     Row{"FLUSH", false, parse_simple<Flush>},
     Row{"QUEUE", true, parse_queue, kNamesLineBytesMax},
     Row{"MUTATE", false, parse_mutation, kMutateLineBytesMax},
-    Row{"TRACK", false, parse_track},
+    Row{"TRACK", false, parse_track, kReport},
     Row{"BATCH", false, parse_batch, kBatchLineBytesMax},
     Row{"END", false, parse_simple<End>},
 };
@@ -305,12 +301,17 @@ bool take_hello_member(std::string_view name, const MemberValue& value, Hello& h
 
 }  // namespace
 
-std::size_t line_bytes_max(std::string_view beginning) {
+LineBuffer::Limit line_limit(std::string_view beginning) {
   const Row* const row = row_of_verb(beginning.substr(0, beginning.find(' ')));
-  return row == nullptr ? kShortLineBytes : row->line_bytes_max;
+  if (row == nullptr) return {.bytes_max = kShortLineBytes};
+  if (row->line_bytes_max != kReport) return {.bytes_max = row->line_bytes_max};
+  if (beginning.find('{') == std::string_view::npos) return {.bytes_max = kShortLineBytes};
+  return {.bytes_max = kReportBytesMax, .is_report = true};
 }
 
-Parsed parse_command(std::string_view line) {
+namespace {
+
+Parsed parse_whole(std::string_view line) {
   // Exactly one space: what follows it belongs to the argument.
   const std::size_t end = std::min(line.find(' '), line.size());
   const std::string_view verb = line.substr(0, end);
@@ -319,6 +320,25 @@ Parsed parse_command(std::string_view line) {
   if (end < line.size()) return row->parse(line.substr(end + 1));
   if (row->needs_argument) return Refused{Reason::kNoArgument, {}};
   return row->parse({});
+}
+
+/// These are refused for what the server does not need of them, such as deep nesting in a member
+/// that it does not know. An ACK is refused for such a member, as in the reference.
+bool may_be_extracted(Reason reason) {
+  return reason == Reason::kInvalidFail || reason == Reason::kInvalidBeat ||
+         reason == Reason::kInvalidTrack;
+}
+
+}  // namespace
+
+Parsed parse_command(std::string_view line) {
+  Parsed whole = parse_whole(line);
+  if (whole || !may_be_extracted(whole.error().reason)) return whole;
+  LongReport report;
+  report.add(line);
+  // These commands have no views in them.
+  Parsed extract = parse_whole(report.finish());
+  return extract ? std::move(extract) : std::move(whole);
 }
 
 std::vector<std::string_view> verbs() {

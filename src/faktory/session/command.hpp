@@ -12,6 +12,7 @@
 #include "core/broker/broker.hpp"
 #include "core/model/worker.hpp"
 #include "faktory/job/job_filter.hpp"
+#include "faktory/session/line_buffer.hpp"
 
 /// The commands of the Faktory protocol as values, and the pure function that reads them from
 /// lines; and HELLO, which is the handshake. Views in them point into the parsed line.
@@ -158,10 +159,10 @@ inline constexpr std::size_t kNamedQueuesMax = 1024;
 /// How many jids a MUTATE may name.
 inline constexpr std::size_t kMutateJidsMax = 10'000;
 
-/// How long a line may be that begins so, without its line end. Only a line that brings jobs has a
-/// reason to be long; all others are read in one go, and may hold up other clients for no longer
-/// than a moment. At least `kShortLineBytes`.
-[[nodiscard]] std::size_t line_bytes_max(std::string_view beginning);
+/// How long a line may be that begins so, without its line end. Lines that bring jobs may be long,
+/// and what a worker reports of one; all others are read in one go, and may hold up other clients
+/// for no longer than a moment. At least `kShortLineBytes`.
+[[nodiscard]] LineBuffer::Limit line_limit(std::string_view beginning);
 inline constexpr std::size_t kShortLineBytes = 64 * 1024;
 
 /// Every verb, for the test that looks for its transcript.

@@ -90,7 +90,7 @@ void ClientSession::welcome(Hello&& hello, Time now) {
   close_at_ = kNever;
   // A salt is used once.
   challenge_.reset();
-  lines_.set_limits(shared_.settings.line_bytes_max, kShortLineBytes, line_bytes_max);
+  lines_.set_limits(shared_.settings.line_bytes_max, kShortLineBytes, line_limit);
   reply::ok(output_);
   // As in the reference: the client is welcomed first, and then told that it is one too many.
   const std::uint64_t connections_max = shared_.settings.connections_max;

@@ -18,13 +18,14 @@ constexpr std::size_t kVerbBytesMax = 16;
 void LineBuffer::add(std::string_view bytes) {
   if (dropping_bytes_max_ != 0) {
     const std::size_t end = bytes.find('\n');
+    dropping_bytes_ += std::min(end, bytes.size());
     if (end == std::string_view::npos) return;
     dropped_bytes_max_ = std::exchange(dropping_bytes_max_, 0);
     bytes.remove_prefix(end + 1);
   }
   if (is_in_long_line_) {
     const std::size_t end = bytes.find('\n');
-    long_line_.append(bytes.substr(0, end));
+    add_to_long_line(bytes.substr(0, end));
     if (end == std::string_view::npos) return drop_long_line_beyond_limit();
     is_in_long_line_ = false;
     has_long_line_ = true;
@@ -33,21 +34,47 @@ void LineBuffer::add(std::string_view bytes) {
   bytes_ += bytes;
 }
 
-void LineBuffer::drop_long_line_beyond_limit() {
-  // One more may be the CR, as below.
-  if (long_line_.size() <= line_bytes_max_ + 1) return;
-  long_line_ = {};
-  is_in_long_line_ = false;
-  dropping_bytes_max_ = line_bytes_max_;
+/// False: the line is kept as it is.
+bool LineBuffer::begin_long_line(std::string_view line, const Limit& limit) {
+  if (limit.is_report) {
+    report_ = std::make_unique<LongReport>();
+  } else if (limit.bytes_max != SIZE_MAX || line.size() <= kLongLineBytes) {
+    return false;
+  }
+  add_to_long_line(line);
+  return true;
 }
 
-bool LineBuffer::is_kept_in_pieces(std::string_view line) const {
-  return limit_of_ != nullptr && line.size() > kLongLineBytes &&
-         limit_of_(line.substr(0, kVerbBytesMax)) == SIZE_MAX;
+void LineBuffer::add_to_long_line(std::string_view bytes) {
+  if (report_) {
+    report_->add(bytes);
+  } else {
+    long_line_.append(bytes);
+  }
+}
+
+void LineBuffer::drop_long_line_beyond_limit() {
+  const std::size_t limit = report_ ? kReportBytesMax : line_bytes_max_;
+  // One more may be the CR, as below.
+  if ((report_ ? report_->bytes() : long_line_.size()) <= limit + 1) return;
+  long_line_ = {};
+  report_.reset();
+  is_in_long_line_ = false;
+  dropping_bytes_max_ = limit;
+  dropping_bytes_ = 0;
+}
+
+LineBuffer::Line LineBuffer::take_report() {
+  const std::unique_ptr<LongReport> report = std::move(report_);
+  // Its CR counts, which is little beside the limit.
+  if (report->bytes() > kReportBytesMax) return {.text = {}, .exceeded_bytes_max = kReportBytesMax};
+  taken_report_ = report->finish();
+  return {.text = taken_report_};
 }
 
 LineBuffer::Line LineBuffer::take_long_line() {
   has_long_line_ = false;
+  if (report_) return take_report();
   taken_long_line_ = std::exchange(long_line_, {});
   const std::size_t size = taken_long_line_.size();
   if (taken_long_line_.piece(size - 1, 1) == "\r") taken_long_line_.shorten(size - 1);
@@ -58,10 +85,17 @@ LineBuffer::Line LineBuffer::take_long_line() {
   return Line{.pieces = &taken_long_line_, .text = {}};
 }
 
+bool LineBuffer::is_endless() const {
+  return dropping_bytes_max_ != 0 && dropping_bytes_ > kDroppedBytesMax;
+}
+
 std::optional<LineBuffer::Line> LineBuffer::next() {
   // In its place among the lines, so that replies stay in order.
   if (dropped_bytes_max_ != 0) {
     return Line{.text = {}, .exceeded_bytes_max = std::exchange(dropped_bytes_max_, 0)};
+  }
+  if (is_endless()) {
+    return Line{.text = {}, .exceeded_bytes_max = dropping_bytes_max_, .is_endless = true};
   }
   if (has_long_line_) return take_long_line();
   if (is_in_long_line_) return std::nullopt;
@@ -72,12 +106,12 @@ std::optional<LineBuffer::Line> LineBuffer::next() {
     // One more than the limit may be the CR of a line that is just short enough.
     // The rest of the line is dropped as it comes, so that it needs no memory.
     const std::string_view line = std::string_view(bytes_).substr(taken_);
-    const std::size_t limit = limit_for(line);
-    if (line.size() > limit + 1) {
-      dropping_bytes_max_ = limit;
+    const Limit limit = limit_for(line);
+    if (line.size() > bytes_max_by(limit) + 1) {
+      dropping_bytes_max_ = bytes_max_by(limit);
+      dropping_bytes_ = 0;
       taken_ = searched_;
-    } else if (is_kept_in_pieces(line)) {
-      long_line_.append(line);
+    } else if (begin_long_line(line, limit)) {
       is_in_long_line_ = true;
       taken_ = searched_;
     }
@@ -86,19 +120,22 @@ std::optional<LineBuffer::Line> LineBuffer::next() {
   std::string_view text = std::string_view(bytes_).substr(taken_, end - taken_);
   taken_ = searched_ = end + 1;
   if (text.ends_with('\r')) text.remove_suffix(1);
-  const std::size_t limit = limit_for(text);
-  if (text.size() > limit) return Line{.text = {}, .exceeded_bytes_max = limit};
-  if (is_kept_in_pieces(text)) {
-    long_line_.append(text);
-    return take_long_line();
+  const Limit limit = limit_for(text);
+  if (text.size() > bytes_max_by(limit)) {
+    return Line{.text = {}, .exceeded_bytes_max = bytes_max_by(limit)};
   }
+  if (begin_long_line(text, limit)) return take_long_line();
   return Line{.text = text};
 }
 
 /// Whose limit may be asked for before all of it has arrived.
-std::size_t LineBuffer::limit_for(std::string_view line) const {
-  if (limit_of_ == nullptr || line.size() <= short_bytes_) return line_bytes_max_;
-  return std::min(line_bytes_max_, limit_of_(line.substr(0, kVerbBytesMax)));
+LineBuffer::Limit LineBuffer::limit_for(std::string_view line) const {
+  if (limit_of_ == nullptr || line.size() <= short_bytes_) return {.bytes_max = line_bytes_max_};
+  return limit_of_(line.substr(0, kVerbBytesMax));
+}
+
+std::size_t LineBuffer::bytes_max_by(const Limit& limit) const {
+  return limit.is_report ? limit.bytes_max : std::min(line_bytes_max_, limit.bytes_max);
 }
 
 void LineBuffer::compact() {

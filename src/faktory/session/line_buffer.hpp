@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/rope.hpp"
+#include "faktory/session/long_report.hpp"
 
 namespace millrace::faktory {
 
@@ -18,12 +20,17 @@ class LineBuffer {
     Rope* pieces = nullptr;
     std::string_view text;  ///< without LF or CR LF; good until the next `add` or `compact`
     std::size_t exceeded_bytes_max = 0;  ///< the limit that the line was longer than; 0: none
+    bool is_endless = false;  ///< and by more than `kDroppedBytesMax`: it has not ended yet
 
     [[nodiscard]] bool is_too_long() const { return exceeded_bytes_max != 0; }
   };
 
-  /// How long a line may be that begins so. SIZE_MAX: as long as all lines may.
-  using LimitOf = std::size_t (*)(std::string_view beginning);
+  struct Limit {
+    std::size_t bytes_max;   ///< SIZE_MAX: as long as all lines may
+    bool is_report = false;  ///< `LongReport` reads it; its limit alone counts
+  };
+  /// How long a line may be that begins so.
+  using LimitOf = Limit (*)(std::string_view beginning);
 
   explicit LineBuffer(std::size_t line_bytes_max) : line_bytes_max_(line_bytes_max) {}
 
@@ -44,18 +51,22 @@ class LineBuffer {
 
   /// False: `next` would find nothing.
   [[nodiscard]] bool may_have_line() const {
-    return dropped_bytes_max_ != 0 || has_long_line_ || searched_ < bytes_.size();
+    return dropped_bytes_max_ != 0 || has_long_line_ || searched_ < bytes_.size() || is_endless();
   }
 
   [[nodiscard]] std::size_t kept_bytes() const {
-    return bytes_.size() - taken_ + long_line_.size();
+    return bytes_.size() - taken_ + long_line_.size() + (report_ ? report_->kept_bytes() : 0);
   }
 
  private:
-  [[nodiscard]] std::size_t limit_for(std::string_view line) const;
-  [[nodiscard]] bool is_kept_in_pieces(std::string_view line) const;
+  [[nodiscard]] Limit limit_for(std::string_view line) const;
+  [[nodiscard]] std::size_t bytes_max_by(const Limit& limit) const;
+  [[nodiscard]] bool begin_long_line(std::string_view line, const Limit& limit);
+  void add_to_long_line(std::string_view bytes);
   [[nodiscard]] Line take_long_line();
+  [[nodiscard]] Line take_report();
   void drop_long_line_beyond_limit();
+  [[nodiscard]] bool is_endless() const;
 
   std::size_t line_bytes_max_;
   std::size_t short_bytes_ = 0;
@@ -64,14 +75,20 @@ class LineBuffer {
   std::size_t taken_ = 0;               ///< everything before it was taken
   std::size_t searched_ = 0;            ///< there is no LF from `taken_` up to here
   std::size_t dropping_bytes_max_ = 0;  ///< in the middle of a line that is longer; 0: of none
+  std::size_t dropping_bytes_ = 0;      ///< so much of it was dropped
   std::size_t dropped_bytes_max_ = 0;   ///< such a line has ended and was not taken yet
   Rope long_line_;                      ///< before everything in `bytes_`
   Rope taken_long_line_;
+  std::unique_ptr<LongReport> report_;  ///< the long line is one
+  std::string taken_report_;
   bool is_in_long_line_ = false;  ///< it has not ended
   bool has_long_line_ = false;    ///< it has, and was not taken yet
 };
 
 /// A line of any length is kept in pieces when it is longer than this.
 inline constexpr std::size_t kLongLineBytes = 256 * 1024;
+
+/// A client that sends so much of a line beyond its limit has no end in mind.
+inline constexpr std::size_t kDroppedBytesMax = 64 * 1024 * 1024;
 
 }  // namespace millrace::faktory

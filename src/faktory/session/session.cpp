@@ -141,6 +141,7 @@ void ClientSession::execute_one(const LineBuffer::Line& line, Time now) {
     return;
   }
   if (line.is_too_long()) {
+    is_closing_ = line.is_endless;
     return reply::error(output_, reply::line_too_long(line.exceeded_bytes_max));
   }
   if (line.pieces != nullptr) return execute_long(std::move(*line.pieces), now);

@@ -1,5 +1,7 @@
 #include "faktory/json/compactor.hpp"
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
@@ -37,6 +39,35 @@ std::optional<std::string> compact_cut(std::string_view json, std::size_t cut) {
   std::string text;
   out.copy(0, out.size(), text);
   return text;
+}
+
+/// What is extracted of a text that comes in pieces of that size; nullopt: it is refused.
+std::optional<std::string> extract(std::string_view json, std::size_t piece) {
+  static constexpr std::array<std::string_view, 3> kNames = {"jid", "args", "a"};
+  constexpr Compactor::Extract kExtract{
+      .names = kNames, .text_bytes_max = 8, .entries_max = 2, .bytes_max = 200};
+  Rope out;
+  Compactor compactor(kExtract, out);
+  for (std::size_t at = 0; at < json.size(); at += piece) {
+    if (!compactor.add(json.substr(at, piece))) return std::nullopt;
+  }
+  if (!compactor.finish()) return std::nullopt;
+  std::string text;
+  out.copy(0, out.size(), text);
+  return text;
+}
+
+/// The same in each size of pieces, all of which must agree.
+std::string extract_of(std::string_view json) {
+  const std::optional<std::string> whole = extract(json, json.size() + 1);
+  for (std::size_t piece = 1; piece < std::min<std::size_t>(json.size(), 50); ++piece) {
+    if (extract(json, piece) != whole) return "differs in pieces of " + std::to_string(piece);
+  }
+  return whole.value_or("refused");
+}
+
+std::string brackets(std::size_t depth) {
+  return std::string(depth, '[') + std::string(depth, ']');
 }
 
 /// Members have the right types wherever a text is asked about JSON only.
@@ -238,6 +269,85 @@ TEST_CASE("compactor: says where the members are") {
   }
   CHECK(found == std::vector<std::string>{"\"a\"", R"([{"x":1}])", R"("\u0041")", "12",
                                           "\"\xEF\xBF\xBD\"", R"("\ufffd")"});
+}
+
+TEST_CASE("extract: has the members that are wanted") {
+  CHECK(extract_of(R"({"x":{"jid":1},"jid":"1","y":[1,"a",{}],"args":[1]})") ==
+        R"({"jid":"1","args":[1]})");
+  CHECK(extract_of(R"( { "JID" : null , "\u0061" : 1.5e3 } )") == R"({"JID":null,"\u0061":1.5e3})");
+  CHECK(extract_of(R"({"x":1,"jidd":2,"ji":3,"":4})") == "{}");
+  CHECK(extract_of(R"({"jid":"1","jid":"2"})") == R"({"jid":"1","jid":"2"})");
+  CHECK(extract_of("null") == "null");
+  CHECK(extract_of("{}") == "{}");
+}
+
+TEST_CASE("extract: texts are cut, and never within a character") {
+  CHECK(extract_of(R"({"jid":"0123456789abcdef","a":1})") == R"({"jid":"0123456","a":1})");
+  CHECK(extract_of(R"({"jid":"012345\"\"\"\"x"})") == R"({"jid":"012345\""})");
+  CHECK(extract_of(R"({"jid":"01234\u0041\\\\x"})") == R"({"jid":"01234\u0041"})");
+  CHECK(extract_of(R"({"jid":"01234\ud83d\ude00yz"})") == R"({"jid":"01234\ud83d\ude00"})");
+  CHECK(extract_of("{\"jid\":\"012345\xE2\x82\xAC\xE2\x82\xAC\"}") ==
+        "{\"jid\":\"012345\xE2\x82\xAC\"}");
+  CHECK(extract_of(R"({"a long name of a member":"x","jid":"1"})") == R"({"jid":"1"})");
+}
+
+TEST_CASE("extract: of a list the first entries are kept, and nothing that is nested in them") {
+  CHECK(extract_of(R"({"args":["a","b","c",["d"]],"jid":"1"})") ==
+        R"({"args":["a","b"],"jid":"1"})");
+  CHECK(extract_of(R"({"args":[["x",[1]],{"y":{"z":1}},3],"a":[]})") ==
+        R"({"args":[[],{}],"a":[]})");
+  CHECK(extract_of(R"({"args":{"a":["b"],"c":{}},"jid":"1"})") == R"({"args":{},"jid":"1"})");
+  CHECK(extract_of(R"({"args":["0123456789","ab"]})") == R"({"args":["0123456","ab"]})");
+}
+
+TEST_CASE("extract: what is no JSON is refused, also where it is left out") {
+  for (const char* const json :
+       {R"({"x":tru})", R"({"x":[1,],"jid":"1"})", R"({"jid":"0123456789\q"})", R"({"x":{"a"}})",
+        R"({"args":[1,2,3,01]})", R"({"jid":"1"} x)", R"({"jid":"1")", R"({"x":[}]})", "[]", ""}) {
+    CAPTURE(json);
+    CHECK(extract_of(json) == "refused");
+  }
+}
+
+TEST_CASE("extract: bytes that no text has become U+FFFD") {
+  CHECK(extract_of("{\"jid\":\"a\x01\xFF\"}") == "{\"jid\":\"a\xEF\xBF\xBD\xEF\xBF\xBD\"}");
+  CHECK(extract_of(std::string_view("{\"jid\":\"a\0b\"}", 13)) ==
+        "{\"jid\":\"a\xEF\xBF\xBD"
+        "b\"}");
+  CHECK(extract_of(R"({"jid":"\ud800"})") == R"({"jid":"\ufffd"})");
+}
+
+TEST_CASE("extract: is bounded, however much there is") {
+  CHECK(extract(R"({"x":)" + brackets(9'999) + "}", 100) == "{}");
+  CHECK(extract(R"({"a":)" + brackets(9'999) + "}", 100) == R"({"a":[[]]})");
+  CHECK_FALSE(extract(R"({"x":)" + brackets(10'000) + "}", 100));
+  std::string many = R"({"x":0)";
+  for (int i = 0; i < 5'000; ++i) many += R"(,"x":0)";
+  CHECK(extract(many + R"(,"jid":"1"})", 100) == R"({"jid":"1"})");
+  for (int i = 0; i < 100; ++i) many += R"(,"jid":"1")";
+  CHECK_FALSE(extract(many + "}", 100));
+  CHECK(extract(R"({"x":")" + std::string(1'000'000, '"') + "}", 100) == std::nullopt);
+  CHECK(extract(R"({"jid":")" + std::string(1'000'000, 'y') + "\"}", 4096) ==
+        R"({"jid":"yyyyyyy"})");
+}
+
+TEST_CASE("extract: accepts what the compactor accepts, of mutated documents") {
+  constexpr std::string_view kBytes = "\"\\{}[]:,01eE+-. \t\nutfalsn\x80\xC3\xA4\xF0\xFF";
+  std::mt19937 random(815);
+  const auto below = [&](std::size_t end) { return random() % end; };
+  for (int i = 0; i < 20'000; ++i) {
+    std::string json = samples()[below(samples().size())];
+    for (std::size_t edits = 1 + below(4); edits > 0; --edits) {
+      json.insert(below(json.size() + 1), 1, kBytes[below(kBytes.size())]);
+    }
+    if (std::ranges::any_of(json, [](unsigned char byte) { return byte < 0x20; })) continue;
+    const std::optional<std::string> whole = compact(json, 1000);
+    const std::optional<std::string> found = extract(json, 1 + below(20));
+    CAPTURE(json);
+    REQUIRE(found.has_value() == whole.has_value());
+    if (found) REQUIRE(nlohmann::json::accept(*found));
+    if (found) REQUIRE(found->size() <= whole->size());
+  }
 }
 
 }  // namespace millrace::faktory

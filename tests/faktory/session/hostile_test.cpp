@@ -225,19 +225,68 @@ TEST_CASE("hostile: a client cannot write a second reply") {
   CHECK(count_replies(server.ask("a", "PUSHB [{\"jid\":\"" + forged + "\"}]\n")) == 1);
 }
 
-TEST_CASE("long lines: FAIL, ACK and BEAT have no reason to be much longer than what is stored") {
+TEST_CASE("long lines: what a worker reports of its jobs is never refused for its length") {
   InMemoryServer server;
   join(server, "worker");
-  constexpr std::size_t kFailMax = 1024 * 1024;
-  const std::string jid = R"("jid":"job-00001")";
-  CHECK(server.ask("worker", padded("FAIL", jid, kFailMax)) == "-ERR Job not found job-00001\r\n");
-  CHECK(server.ask("worker", padded("FAIL", jid, kFailMax + 1)) == too_long(kFailMax));
-  CHECK(server.ask("worker", padded("ACK", jid, 66560)) == "+OK\r\n");
-  CHECK(server.ask("worker", padded("ACK", jid, 66561)) == too_long(66560));
-  CHECK(server.ask("worker", padded("BEAT", R"("wid":"w")", 66560)) == "+OK\r\n");
-  CHECK(server.ask("worker", padded("BEAT", R"("wid":"w")", 66561)) == too_long(66560));
+  for (const std::size_t bytes : {65'536UL, 65'537UL, 5'000'000UL}) {
+    CAPTURE(bytes);
+    CHECK(server.ask("worker", "PUSH {\"jid\":\"job-00001\",\"jobtype\":\"T\",\"args\":[]}\n") ==
+          "+OK\r\n");
+    CHECK(server.ask("worker", "FETCH default\n").find("job-00001") != std::string::npos);
+    CHECK(server.ask("worker", padded("BEAT", R"("wid":"w")", bytes)) == "+OK\r\n");
+    CHECK(server.ask("worker", padded("TRACK SET", R"("jid":"job-00001","percent":5)", bytes)) ==
+          "+OK\r\n");
+    CHECK(server.ask("worker", "TRACK GET job-00001\n").find(R"("percent":5)") !=
+          std::string::npos);
+    const std::string after = R"("message":")" + std::string(bytes, 'm') + R"(","jid":"job-00001")";
+    CHECK(server.ask("worker", "FAIL {" + after + "}\r\n") == "+OK\r\n");
+    CHECK(server.ask("worker", "MUTATE {\"cmd\":\"requeue\",\"target\":\"retries\"}\n") ==
+          "+OK\r\n");
+    CHECK(server.ask("worker", "FETCH default\n").find(std::string(1000, 'm') + '"') !=
+          std::string::npos);
+    CHECK(server.ask("worker", padded("ACK", R"("jid":"job-00001")", bytes)) == "+OK\r\n");
+    CHECK(server.ask("worker", "FETCH default\n") == "");
+    server.advance(2s);
+    CHECK(server.take_output("worker") == "$-1\r\n");
+  }
+}
+
+TEST_CASE("long lines: odd text in a FAIL is no reason to lose the failure") {
+  InMemoryServer server;
+  join(server, "worker");
+  const auto fail = [&](const std::string& members) {
+    (void)server.ask("worker", "PUSH {\"jid\":\"job-00001\",\"jobtype\":\"T\",\"args\":[]}\n");
+    (void)server.ask("worker", "FETCH default\n");
+    std::string reply = server.ask("worker", "FAIL {\"jid\":\"job-00001\"," + members + "}\n");
+    (void)server.ask("worker", "MUTATE {\"cmd\":\"clear\",\"target\":\"retries\"}\n");
+    return reply;
+  };
+  CHECK(fail("\"message\":\"\xFF\xC3\"") == "+OK\r\n");
+  CHECK(fail(R"("message":"\ud800\u0000")") == "+OK\r\n");
+  CHECK(fail(std::string("\"message\":\"a\0b\x01\"", 16)) == "+OK\r\n");
+  CHECK(fail("\"x\":" + nested(9'000)) == "+OK\r\n");
+  CHECK(fail("\"errtype\":\"" + std::string(2'000'000, 'E') + '"') == "+OK\r\n");
+}
+
+TEST_CASE("long lines: other commands have no reason to be long") {
+  InMemoryServer server;
+  join(server, "worker");
   CHECK(server.ask("worker", "FLUSH " + std::string(65531, ' ') + "\n") == too_long(65536));
+  CHECK(server.ask("worker", "TRACK GET " + std::string(65531, 'x') + "\n") == too_long(65536));
   CHECK(server.ask("worker", "FLUSH\r\n") == "+OK\r\n");
+}
+
+TEST_CASE("long lines: a client that never ends one is closed, with the reason") {
+  InMemoryServer server;
+  join(server, "worker");
+  const std::string more(1024 * 1024, 'x');
+  server.send("worker", R"(FAIL {"message":")");
+  for (int i = 0; i < 128; ++i) server.send("worker", more, more.size());
+  CHECK(server.is_open("worker"));
+  server.send("worker", more, more.size());
+  server.send("worker", more, more.size());
+  CHECK(server.take_output("worker") == too_long(64 * 1024 * 1024));
+  CHECK_FALSE(server.is_open("worker"));
 }
 
 TEST_CASE("long lines: MUTATE and lists of queues have limits of their own") {

@@ -88,7 +88,7 @@ TEST_CASE("a line that is too long is dropped while it comes") {
 TEST_CASE("a line that is not short has a limit of its own") {
   LineBuffer lines(kLimit);
   lines.set_limits(kLimit, 4, [](std::string_view line) {
-    return line.starts_with('a') ? std::size_t{6} : std::size_t{100};
+    return LineBuffer::Limit{.bytes_max = line.starts_with('a') ? std::size_t{6} : 100};
   });
   lines.add("aaaaaa\naaaaaaa\nbbbbbbbbbb\nbbbbbbbbbbb\n");
   CHECK(take(lines) == "aaaaaa");
@@ -99,7 +99,7 @@ TEST_CASE("a line that is not short has a limit of its own") {
 
 TEST_CASE("a line past a limit of its own is dropped while it comes") {
   LineBuffer lines(1000);
-  lines.set_limits(1000, 4, [](std::string_view) { return std::size_t{6}; });
+  lines.set_limits(1000, 4, [](std::string_view) { return LineBuffer::Limit{.bytes_max = 6}; });
   lines.add("aaaaaaaa");
   CHECK(take(lines) == "-");
   lines.compact();
@@ -110,7 +110,7 @@ TEST_CASE("a line past a limit of its own is dropped while it comes") {
 
 TEST_CASE("a long line of any length is kept in pieces") {
   constexpr std::size_t kMost = kLongLineBytes + 10;
-  const auto any_length = [](std::string_view) { return SIZE_MAX; };
+  const auto any_length = [](std::string_view) { return LineBuffer::Limit{.bytes_max = SIZE_MAX}; };
   const auto long_line = [](LineBuffer& lines) {
     const std::optional<LineBuffer::Line> line = lines.next();
     REQUIRE(line);
@@ -153,6 +153,65 @@ TEST_CASE("a long line of any length is kept in pieces") {
   CHECK(lines.kept_bytes() == kLongLineBytes + 4);
   CHECK(long_line(lines).ends_with("xy"));
   CHECK(take(lines) == "b");
+}
+
+TEST_CASE("a long report is kept in short, wherever it is cut") {
+  const auto report = [](std::string_view) {
+    return LineBuffer::Limit{.bytes_max = kReportBytesMax, .is_report = true};
+  };
+  const std::string line =
+      R"(FAIL {"x":[{"y":1}],"message":"\u00e9)" + std::string(30, 'm') + R"(","jid":"j"})";
+  const std::string text = "a\n" + line + "\r\nb\n" + line + "\nc\n";
+  for (std::size_t cut = 0; cut <= text.size(); ++cut) {
+    LineBuffer lines(kLimit);
+    lines.set_limits(kLimit, 8, report);
+    std::vector<std::string> found;
+    for (const std::string& part : {text.substr(0, cut), text.substr(cut)}) {
+      lines.add(part);
+      while (const std::optional<LineBuffer::Line> next = lines.next()) {
+        found.emplace_back(next->is_too_long() ? "!" : next->text);
+      }
+      lines.compact();
+    }
+    const std::string kept =
+        R"(FAIL {"message":"\u00e9)" + std::string(30, 'm') + R"(","jid":"j"})";
+    CAPTURE(cut);
+    CHECK(found == std::vector<std::string>{"a", kept, "b", kept, "c"});
+    CHECK(lines.kept_bytes() == 0);
+  }
+}
+
+TEST_CASE("a report at its limit is read, and one past it is dropped") {
+  for (const std::size_t more : {0, 1}) {
+    LineBuffer lines(kLimit);
+    lines.set_limits(kLimit, 8, [](std::string_view) {
+      return LineBuffer::Limit{.bytes_max = kReportBytesMax, .is_report = true};
+    });
+    lines.add(R"(FAIL {"jid":"j"})");
+    CHECK(take(lines) == "-");
+    const std::string spaces(1024 * 1024, ' ');
+    for (std::size_t i = 1; i < kReportBytesMax / spaces.size(); ++i) lines.add(spaces);
+    lines.add(spaces.substr(16) + std::string(more, ' '));
+    CHECK(lines.kept_bytes() < 100);
+    lines.add("\nnext\n");
+    CHECK(take(lines) == (more == 0 ? R"(FAIL {"jid":"j"})" : "!"));
+    CHECK(take(lines) == "next");
+  }
+}
+
+TEST_CASE("a line that never ends is told from one that is too long") {
+  LineBuffer lines(kLimit);
+  lines.add(std::string(100, 'x'));
+  CHECK(take(lines) == "-");
+  const std::string more(1024 * 1024, 'x');
+  for (std::size_t i = 0; i < kDroppedBytesMax / more.size(); ++i) lines.add(more);
+  CHECK_FALSE(lines.may_have_line());
+  lines.add("x");
+  CHECK(lines.may_have_line());
+  const std::optional<LineBuffer::Line> line = lines.next();
+  REQUIRE(line);
+  CHECK(line->is_endless);
+  CHECK(line->exceeded_bytes_max == kLimit);
 }
 
 TEST_CASE("may_have_line: false once everything was looked at") {
