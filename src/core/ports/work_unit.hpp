@@ -111,7 +111,8 @@ class WorkUnitFormat {
   [[nodiscard]] virtual std::string jobtype(const Job& /*job*/) const { return {}; }
 
   /// Appends the job as FETCH returns it: one line of compact JSON, with its failure, and times as
-  /// the wall clock shows them.
+  /// the wall clock shows them. It has only members that the reference knows, and `priority`:
+  /// clients with a fixed list of members could not read others.
   virtual void render(const Job& job, std::string_view queue, WallClock clock,
                       std::string& out) const = 0;
 
@@ -122,6 +123,18 @@ class WorkUnitFormat {
                                                             WallClock /*clock*/,
                                                             const TextOwner& /*body*/) const {
     return std::nullopt;
+  }
+
+  /// The same with all members that were pushed, for people, filters and other servers.
+  virtual void render_whole(const Job& job, std::string_view queue, WallClock clock,
+                            std::string& out) const {
+    render(job, queue, clock, out);
+  }
+  [[nodiscard]] virtual std::optional<LongText> render_whole_long(const Job& job,
+                                                                  std::string_view queue,
+                                                                  WallClock clock,
+                                                                  const TextOwner& body) const {
+    return render_long(job, queue, clock, body);
   }
 
   /// A job with a longer body is worth it. A longer body that was put is no work unit.

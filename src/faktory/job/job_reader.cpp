@@ -83,7 +83,7 @@ bool set_priority(const Value& value, std::optional<int>& priority) {
   const std::optional<std::int64_t> integer = parse_integer(value.raw);
   priority.reset();
   if (integer && *integer >= 1 && *integer <= 9) priority = static_cast<int>(*integer);
-  return true;
+  return priority.has_value();
 }
 
 /// A member that the server knows: its name in lower case, and how to take it.
@@ -160,9 +160,10 @@ MaybeProblem take_member(ondemand::document& document, ondemand::field& field, s
     if (row->set(job, *value)) return std::nullopt;
     return Problem{"member " + std::string(row->name) + " has the wrong type"};
   }
-  // Read for `pri`, and kept among the others, so that workers get it too.
-  if (equals_ignoring_case(name, "priority")) set_priority(*value, job.priority);
-  // Enterprise features and later versions add members. Workers get them as they were sent.
+  if (equals_ignoring_case(name, "priority") && set_priority(*value, job.priority)) {
+    return std::nullopt;
+  }
+  // Libraries and later versions add members. People see them as they were sent.
   job.others.emplace_back(raw_string(name_inside), value->raw);
   return std::nullopt;
 }

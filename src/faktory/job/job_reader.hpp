@@ -33,11 +33,13 @@ struct JobMembers {
   std::optional<std::int64_t> retry;
   std::int64_t reserve_for = 0;
   std::int64_t backtrace = 0;
-  std::optional<int> priority;  ///< 1 to 9; the member itself is in `others`
+  std::optional<int> priority;  ///< 1 to 9; anything else is in `others`
 
-  /// Members that the server does not know, and gives back as they were sent. Raw name, raw value.
+  /// Members that the server does not know, and keeps as they were sent. Raw name, raw value.
   std::vector<std::pair<std::string_view, std::string_view>> others;
 };
+
+inline constexpr int kPriorityDefault = 5;
 
 /// How many members a job may have. Those that clients send have about a dozen.
 inline constexpr std::size_t kMembersMax = 1'000;

@@ -17,13 +17,13 @@ void JobText::show(const Job& job, const Queue& queue) {
   if (wrapped_) return;
   if (job.body_bytes <= WorkUnitFormat::kLongBodyBytes) {
     std::string whole;
-    format_->render(job, queue.name, clock_, whole);
+    format_->render_whole(job, queue.name, clock_, whole);
     rest_ = LongText();
     rest_.add(whole);
   } else {
     // Owns nothing: the body stays where it is during this call.
     const TextOwner body(std::shared_ptr<const void>(), job.body.get());
-    std::optional<LongText> text = format_->render_long(job, queue.name, clock_, body);
+    std::optional<LongText> text = format_->render_whole_long(job, queue.name, clock_, body);
     if (!text) {
       wrapped_.emplace(job, queue.name, clock_);
       return;

@@ -13,8 +13,8 @@
 
 namespace millrace::faktory {
 
-/// The JSON of a job as FETCH returns it, in parts that cost a bounded number of steps each. It may
-/// be read over several calls from outside, in which the job's body was in other memory.
+/// The JSON of a job with all its members, in parts that cost a bounded number of steps each. It
+/// may be read over several calls from outside, in which the job's body was in other memory.
 class JobText {
  public:
   JobText(const WorkUnitFormat& format, WallClock clock) : format_(&format), clock_(clock) {}

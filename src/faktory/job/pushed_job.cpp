@@ -49,7 +49,7 @@ std::uint32_t ttr_of(const JobMembers& members) {
 /// Priority 9, the most urgent, becomes 0. Each step below leaves a range of 256, so that beanstalk
 /// clients can put jobs between two of them.
 Pri pri_of(const JobMembers& members) {
-  return static_cast<Pri>(9 - members.priority.value_or(kDefaultPriority)) * 256;
+  return static_cast<Pri>(9 - members.priority.value_or(kPriorityDefault)) * 256;
 }
 
 }  // namespace

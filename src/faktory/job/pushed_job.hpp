@@ -70,7 +70,6 @@ inline constexpr Time kLatestDue{std::chrono::seconds{7'258'118'400}};
 [[nodiscard]] std::uint32_t whole_seconds(Duration duration);
 
 inline constexpr std::size_t kJidBytesMin = 8;
-inline constexpr int kDefaultPriority = 5;
 
 /// Checks the job by the rules of PUSH, in the order of the reference, and appends its stored form
 /// to `body`, which must be empty. `now` becomes its time of creation; its own times are those of

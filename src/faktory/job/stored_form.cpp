@@ -16,6 +16,7 @@ namespace millrace::faktory {
 namespace {
 
 constexpr std::string_view kRetryStart = R"({"retry":)";
+constexpr std::string_view kPriorityStart = R"(,"priority":)";
 
 /// A size in a stored form: bodies are shorter than 2^32. Beyond that the bytes are damaged.
 std::optional<std::size_t> take_size(std::string_view& bytes) {
@@ -24,22 +25,32 @@ std::optional<std::size_t> take_size(std::string_view& bytes) {
   return static_cast<std::size_t>(*size);
 }
 
-/// A body in parts: its text, where the jid is in it, and how long jid and head are. A jid has its
-/// quotes. The sizes come from the log: nothing is read past the body.
+/// A body in parts: its text, where the jid is in it, how long jid and head are, and what is
+/// unknown at the end. A jid has its quotes. The sizes come from the log: nothing is read past the
+/// body.
 struct JidAndHead {
   std::string_view text;
   std::size_t at;
   std::size_t jid_bytes;
   std::size_t head_bytes;
+  std::size_t unknown_bytes;
 };
 
+/// Where a jid never is: `unknown_bytes` follows.
+constexpr char kHasUnknown = '\0';
+
 std::optional<JidAndHead> find_jid(std::string_view body) {
+  std::optional<std::size_t> unknown_bytes = 0;
+  if (body.starts_with(kHasUnknown)) {
+    body.remove_prefix(1);
+    unknown_bytes = take_size(body);
+  }
   const std::optional<std::size_t> jid_at = take_size(body);
   const std::optional<std::size_t> jid_bytes = take_size(body);
   const std::optional<std::size_t> head_bytes = take_size(body);
-  if (!jid_at || !jid_bytes || !head_bytes || *jid_bytes < 2) return std::nullopt;
-  if (*jid_at + *jid_bytes + *head_bytes > body.size()) return std::nullopt;
-  return JidAndHead{body, *jid_at, *jid_bytes, *head_bytes};
+  if (!jid_at || !jid_bytes || !head_bytes || *jid_bytes < 2 || !unknown_bytes) return std::nullopt;
+  if (*jid_at + *jid_bytes + *head_bytes + *unknown_bytes > body.size()) return std::nullopt;
+  return JidAndHead{body, *jid_at, *jid_bytes, *head_bytes, *unknown_bytes};
 }
 
 /// Whether valid JSON has white space, within strings or not: other control characters it has none.
@@ -131,8 +142,13 @@ struct Positions {
   std::size_t jid_at;
   std::size_t jid_end;
   std::size_t head_end;
+  std::size_t unknown_bytes;  ///< 0: there is nothing unknown
 
   void append_to(std::string& out) const {
+    if (unknown_bytes > 0) {
+      out += kHasUnknown;
+      append_varint(unknown_bytes, out);
+    }
     append_varint(jid_at, out);
     append_varint(jid_end - jid_at, out);
     append_varint(head_end - jid_end, out);
@@ -170,12 +186,18 @@ Positions write_text(const JobMembers& members, Text& text) {
   text.add_compact(members.raw_args);
   if (members.reserve_for != 0) append_member(R"(,"reserve_for":)", members.reserve_for, text);
   if (members.backtrace != 0) append_member(R"(,"backtrace":)", members.backtrace, text);
+  const int priority = members.priority.value_or(kPriorityDefault);
+  if (priority != kPriorityDefault) append_member(kPriorityStart, priority, text);
+  const std::size_t unknown = text.size();
+  // As it was sent. Official libraries send this one, and no server has ever returned it.
+  if (members.priority == kPriorityDefault) append_member(kPriorityStart, priority, text);
   for (const auto& [name, value] : members.others) {
     text.add(",");
     text.add(name);
     text.add(":");
     text.add_compact(value);
   }
+  if (text.size() > unknown) positions.unknown_bytes = text.size() - unknown + 1;
   text.add("}");
   return positions;
 }
@@ -262,6 +284,7 @@ std::optional<StoredForm> decode_work_unit(std::string_view body) {
   form.head = text.substr(jid_end, found->head_bytes);
   form.rest = text.substr(jid_end + found->head_bytes);
   form.raw_jid = text.substr(found->at, found->jid_bytes);
+  form.unknown_bytes = found->unknown_bytes;
   return form;
 }
 

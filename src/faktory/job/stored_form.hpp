@@ -12,14 +12,17 @@
 
 /// How a pushed job is stored: the body of a job of kind kWorkUnit.
 ///
-///     body   = jid_at jid_bytes head_bytes text
-///     jid_at, jid_bytes, head_bytes = varint
+///     body   = [ %x00 unknown_bytes ] jid_at jid_bytes head_bytes text
+///     unknown_bytes, jid_at, jid_bytes, head_bytes = varint
 ///     varint = *%x80-FF %x00-7F            ; 7 bits a byte, the low ones first
 ///     text   = [ `{"retry":` integer ]                           ; absent: 25
 ///              [ `,"custom":` object ] `,"jid":` string          ; at jid_at, jid_bytes long
 ///              `,"jobtype":` string [ `,"created_at":` string ]  ; head_bytes long, from the jid's
 ///              end [ `,"at":` string ] `,"args":` array [ `,"reserve_for":` integer ] [
-///              `,"backtrace":` integer ] *( `,` string `:` value ) `}`
+///              `,"backtrace":` integer ] [ `,"priority":` integer ]          ; not 5
+///              *( `,` string `:` value ) `}`                     ; unknown_bytes long, absent: 1
+///
+/// Members that the server does not know come last: no worker is shown them.
 ///
 /// The text is compact JSON in the member order of the reference server. Its values are as they
 /// were sent, spellings of numbers included. Members that the job itself knows are not stored. They
@@ -27,7 +30,8 @@
 /// after created_at. Members that the server fills in are not stored either: `retry` when it is 25
 /// (the text then begins with a comma), and `created_at` when the client sent none.
 ///
-/// Bodies of earlier versions have both, as if the client had sent them.
+/// Bodies of earlier versions have both, as if the client had sent them. They have no
+/// unknown_bytes, and workers are shown all of their members.
 namespace millrace::faktory {
 
 // No string in a body has these bytes: its quotes have backslashes before them.
@@ -41,6 +45,7 @@ struct StoredForm {
   std::string_view head;                            ///< jobtype, and created_at if it is stored
   std::string_view rest;
   std::string_view raw_jid;
+  std::size_t unknown_bytes = 0;  ///< so long is the end of `rest` that no worker is shown; 0: none
   std::int64_t retry = kRetryDefault;
 
   /// Where created_at begins in `head`, or the end of `head`. No string in it has these bytes: its

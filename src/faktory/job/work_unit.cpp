@@ -52,6 +52,7 @@ struct Shown {
   const Job& job;
   std::string_view queue;
   WallClock clock;
+  bool is_whole = false;  ///< with the members that the server does not know
 };
 
 /// What the members of a form are appended to: one text,
@@ -105,7 +106,9 @@ void append_form(const StoredForm& form, const Shown& shown, Out&& out) {
   append_json_string(shown.queue, out.text());
   out.add(form.head);
   append_times(form, shown.job, shown.clock, out.text());
-  out.add(form.rest);
+  if (shown.is_whole || form.unknown_bytes == 0) return out.add(form.rest);
+  out.add(form.rest.substr(0, form.rest.size() - form.unknown_bytes));
+  out.text() += '}';
 }
 
 /// What a checked JSON string means.
@@ -324,15 +327,16 @@ std::optional<KeyedHash> WorkUnits::push_key(std::string_view body, const PushTa
   return keyed_hash(secret, text);
 }
 
-void WorkUnits::render(const Job& job, std::string_view queue, WallClock clock,
-                       std::string& out) const {
-  const Shown shown{.job = job, .queue = queue, .clock = clock};
+namespace {
+
+void render_shown(const Shown& shown, JobReader& reader, std::string& out) {
+  const Job& job = shown.job;
   if (const std::optional<StoredForm> form = stored_form_of(job)) {
     append_form(*form, shown, WholeJob{out});
     return;
   }
   Substitutes substitutes;
-  std::optional<JobMembers> members = read_body(reader_, job.body_view());
+  std::optional<JobMembers> members = read_body(reader, job.body_view());
   if (!members) members = wrapped(job.body_view(), substitutes);
   if (!brings_jid(*members)) {
     append_json_string(fallback_jid(job), substitutes.raw_jid);
@@ -342,17 +346,38 @@ void WorkUnits::render(const Job& job, std::string_view queue, WallClock clock,
   if (members->reserve_for == 0) members->reserve_for = job.ttr_s;
   std::string body;
   encode_work_unit(*members, body);
-  reader_.shrink();
+  reader.shrink();
   if (const auto form = decode_work_unit(body)) append_form(*form, shown, WholeJob{out});
+}
+
+std::optional<LongText> render_shown_long(const Shown& shown, const TextOwner& body) {
+  const std::optional<StoredForm> form = stored_form_of(shown.job);
+  if (!form) return std::nullopt;
+  LongJobText text(body);
+  append_form(*form, shown, text);
+  return text.take();
+}
+
+}  // namespace
+
+void WorkUnits::render(const Job& job, std::string_view queue, WallClock clock,
+                       std::string& out) const {
+  render_shown({.job = job, .queue = queue, .clock = clock}, reader_, out);
 }
 
 std::optional<LongText> WorkUnits::render_long(const Job& job, std::string_view queue,
                                                WallClock clock, const TextOwner& body) const {
-  const std::optional<StoredForm> form = stored_form_of(job);
-  if (!form) return std::nullopt;
-  LongJobText text(body);
-  append_form(*form, Shown{.job = job, .queue = queue, .clock = clock}, text);
-  return text.take();
+  return render_shown_long({.job = job, .queue = queue, .clock = clock}, body);
+}
+
+void WorkUnits::render_whole(const Job& job, std::string_view queue, WallClock clock,
+                             std::string& out) const {
+  render_shown({.job = job, .queue = queue, .clock = clock, .is_whole = true}, reader_, out);
+}
+
+std::optional<LongText> WorkUnits::render_whole_long(const Job& job, std::string_view queue,
+                                                     WallClock clock, const TextOwner& body) const {
+  return render_shown_long({.job = job, .queue = queue, .clock = clock, .is_whole = true}, body);
 }
 
 }  // namespace millrace::faktory

@@ -32,6 +32,11 @@ class WorkUnits final : public WorkUnitFormat {
   [[nodiscard]] std::optional<LongText> render_long(const Job& job, std::string_view queue,
                                                     WallClock clock,
                                                     const TextOwner& body) const override;
+  void render_whole(const Job& job, std::string_view queue, WallClock clock,
+                    std::string& out) const override;
+  [[nodiscard]] std::optional<LongText> render_whole_long(const Job& job, std::string_view queue,
+                                                          WallClock clock,
+                                                          const TextOwner& body) const override;
 
  private:
   mutable JobReader reader_;

@@ -122,7 +122,7 @@ std::string write_detail(const Job& job, const Site& site, Time now) {
   std::string unit;
   if (job.body_bytes <= (is_pushed ? kBodyRenderedBytesMax : kBodyShownBytesMax) &&
       (is_pushed || detail["type"] != "beanstalk")) {
-    site.format.render(job, site.broker.view().queue_of(job).name, clock, unit);
+    site.format.render_whole(job, site.broker.view().queue_of(job).name, clock, unit);
   }
   if (!is_pushed) detail["body"] = body_of(job.body_view());
   if (is_pushed) detail["body"] = unit.empty() ? Json(nullptr) : body_of(unit);

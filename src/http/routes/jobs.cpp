@@ -285,7 +285,7 @@ std::optional<LongText> long_body(const Job& job, const View& view, const WorkUn
   if (job.body_bytes <= WorkUnitFormat::kLongBodyBytes) return std::nullopt;
   const BodyPin pin = view.pin_body(job);
   if (job.kind == JobKind::kWorkUnit) {
-    return format.render_long(job, view.queue_of(job).name, view.wall_clock(), pin);
+    return format.render_whole_long(job, view.queue_of(job).name, view.wall_clock(), pin);
   }
   LongText text;
   text.add(pin->view(), pin);
@@ -355,7 +355,7 @@ Response show_body(const Call& call) {
     response.body = job->body_view();
   } else {
     const View& view = call.site.broker.view();
-    call.site.format.render(*job, view.queue_of(*job).name, view.wall_clock(), response.body);
+    call.site.format.render_whole(*job, view.queue_of(*job).name, view.wall_clock(), response.body);
   }
   // A download: a body may be a page with scripts, which must not run as ours.
   response.headers["Content-Disposition"] =

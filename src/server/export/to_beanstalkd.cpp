@@ -83,7 +83,7 @@ void ToBeanstalkd::put(const LeavingJob& leaving, Time now, WallClock wall) {
   std::string_view body = job.body_view();
   if (job.kind == JobKind::kWorkUnit) {
     shown_.clear();
-    format_.render(job, leaving.queue, wall, shown_);
+    format_.render_whole(job, leaving.queue, wall, shown_);
     body = shown_;
   }
   peer_.send("put " + std::to_string(job.pri) + " " + std::to_string(delay_of(job, now, wall)) +

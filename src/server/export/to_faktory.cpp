@@ -91,7 +91,7 @@ std::optional<std::string> ToFaktory::push_of(const LeavingJob& leaving, WallClo
                                               std::uint64_t salt) {
   const Job& job = *leaving.job;
   std::string shown;
-  format_.render(job, leaving.queue, wall, shown);
+  format_.render_whole(job, leaving.queue, wall, shown);
   PushChanges changes{.at = std::nullopt, .reserve_for_max = faktory::kReserveForMax};
   switch (job.state) {
     case JobState::kReady:
