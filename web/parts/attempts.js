@@ -7,6 +7,7 @@ const OUTCOMES = {
   expired: "ran out of time",
   timed_out: "ran out of time",
   worker_lost: "lost its worker",
+  released: "was given back by its worker",
 };
 
 /** That of the last failure. */

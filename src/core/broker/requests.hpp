@@ -70,7 +70,7 @@ struct ReserveRequest {
   Time wait_until = kNever;              ///< now or earlier: the client does not wait
 };
 
-/// A failed run as the worker reports it.
+/// A failed run as the worker reports it; with the end kReleased, one that it gives back.
 struct FailedRun {
   std::string errtype;
   std::string message;

@@ -40,6 +40,11 @@ Answer<Done> WorkerOperations::fail(ClientId client, std::string_view jid, Faile
   const std::string& wid = parts_.clients.at(client).wid;
   const Job* job = parts_.reservations.held_under(jid, wid);
   if (job == nullptr) return Refusal::kNotFound;
+  if (run.end == AttemptEnd::kReleased) {
+    parts_.attempts.note(*job, {.end = run.end}, now);
+    parts_.moves.release(*job, now);
+    return Done{};
+  }
   parts_.retries.fail(*job, std::move(run), now);
   parts_.batch_callbacks.work(now);
   return Done{};

@@ -41,6 +41,7 @@ class WorkerOperations {
   Answer<Done> ack(ClientId client, std::string_view jid, Time now);
 
   /// The run has failed: the job is retried after a back-off, dies, or is dropped, as it asks for.
+  /// One that is given back is ready again: it counts as a release, and not as a failure.
   /// Chosen and refused as in `ack`. Recorded: the failure with its texts, and the totals.
   Answer<Done> fail(ClientId client, std::string_view jid, FailedRun run, Time now);
 

@@ -37,6 +37,8 @@ struct FailureMembers {
   }
 };
 
+constexpr std::string_view kReleaseName = "MillraceRelease";
+
 void append_member(std::string_view name, std::string_view text, std::string& out) {
   out += name;
   append_json_string(text, out);
@@ -52,6 +54,18 @@ FailedRun cleaned(FailedRun run) {
     entry = valid_utf8(std::string_view(entry).substr(0, kBacktraceEntryBytesMax));
   }
   return run;
+}
+
+bool is_release(const FailedRun& run, bool is_terminating) {
+  const std::size_t module = run.errtype.find_last_of(".:\\/");
+  const std::size_t name = module == std::string::npos ? 0 : module + 1;
+  if (std::string_view(run.errtype).substr(name) == kReleaseName) return true;
+  // faktory_worker_ruby
+  if (run.errtype == "Faktory::Shutdown") return true;
+  // The Rust library has one errtype for all errors of jobs too.
+  if (run.errtype != "unknown" || !run.backtrace.empty()) return false;
+  return run.message == "termination signal received from user space" ||
+         (run.message == "terminated" && is_terminating);
 }
 
 Outcome<Failure> parse_failure(std::string_view json, Time now, WallClock clock) {

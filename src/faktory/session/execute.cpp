@@ -158,7 +158,11 @@ void ClientSession::execute(const Ack& ack, Time now) {
 }
 
 void ClientSession::execute(const Fail& fail, Time now) {
-  if (shared_.broker.workers().fail(client_, fail.jid, cleaned(fail.run), now)) {
+  FailedRun run = cleaned(fail.run);
+  const Worker* const worker = shared_.broker.view().worker_of(client_);
+  const bool is_terminating = worker != nullptr && worker->state == Worker::State::kTerminate;
+  if (is_release(run, is_terminating)) run.end = AttemptEnd::kReleased;
+  if (shared_.broker.workers().fail(client_, fail.jid, std::move(run), now)) {
     reply::ok(output_);
   } else {
     reply::error(output_, reply::job_not_found(fail.jid));

@@ -38,6 +38,37 @@ TEST_CASE("ack: of two jobs of one name, the one that this worker holds") {
   CHECK_FALSE(fixture.has(second));
 }
 
+TEST_CASE("fail: a job that is given back is ready at once, and no failure is counted") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  const JobId first = fixture.push("a");
+  const JobId second = fixture.push("b");
+  CHECK(fixture.fetch(client, "w") == first);
+  CHECK(fixture.broker.workers().fail(client, "j1", {.end = AttemptEnd::kReleased}, fixture.now));
+  CHECK(fixture.job(first).state == JobState::kReady);
+  CHECK(fixture.job(first).failure() == nullptr);
+  CHECK(fixture.job(first).tallies() == Tallies{.reserves = 1, .releases = 1});
+  CHECK(fixture.broker.view().counters().processed == 0);
+  CHECK(fixture.broker.view().counters().failed == 0);
+  REQUIRE(fixture.broker.view().attempts_of(fixture.job(first)) != nullptr);
+  CHECK(fixture.broker.view().attempts_of(fixture.job(first))->list.back().end ==
+        AttemptEnd::kReleased);
+  CHECK_FALSE(fixture.broker.workers().ack(client, "j1", fixture.now));
+  CHECK(fixture.fetch(client, "w") == second);
+  CHECK(fixture.fetch(client, "w") == first);
+}
+
+TEST_CASE("fail: a client that waits is handed the job that is given back") {
+  BrokerFixture fixture;
+  const ClientId stopping = fixture.client();
+  const JobId id = fixture.push("a");
+  CHECK(fixture.fetch(stopping, "w") == id);
+  const ClientId waiting = fixture.client();
+  CHECK(fixture.wait_for(waiting, {"default"}, "other"));
+  CHECK(fixture.broker.workers().fail(stopping, "j1", {.end = AttemptEnd::kReleased}, fixture.now));
+  CHECK(fixture.job(id).reservation()->wid == "other");
+}
+
 TEST_CASE("undo fetch: the job regains its place, and the fetch leaves no trace") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();

@@ -92,4 +92,33 @@ TEST_CASE("parse_failure: wrong types") {
   CHECK_FALSE(parse_failure(R"({"message":1})", kNow, {}));
 }
 
+TEST_CASE("is_release: what a worker reports that stops") {
+  const auto gives_back = [](const std::string& errtype, const std::string& message = "m") {
+    return is_release({.errtype = errtype, .message = message, .backtrace = {"a"}}, true);
+  };
+  for (const char* const name : {"MillraceRelease", "main.MillraceRelease", "*jobs.MillraceRelease",
+                                 "Jobs::MillraceRelease", "App\\Jobs\\MillraceRelease"}) {
+    CAPTURE(name);
+    CHECK(gives_back(name));
+  }
+  CHECK(gives_back("Faktory::Shutdown"));
+  for (const char* const name :
+       {"unknown", "", "NotMillraceRelease", "MillraceReleased", "Shutdown",
+        "MillraceRelease.Error", "Interrupt", "millracerelease"}) {
+    CAPTURE(name);
+    CHECK_FALSE(gives_back(name));
+  }
+}
+
+TEST_CASE("is_release: the Rust library has one error type for everything") {
+  const auto gives_back = [](const std::string& message, bool is_terminating) {
+    return is_release({.errtype = "unknown", .message = message, .backtrace = {}}, is_terminating);
+  };
+  CHECK(gives_back("termination signal received from user space", false));
+  CHECK(gives_back("terminated", true));
+  // A job's own error may say so.
+  CHECK_FALSE(gives_back("terminated", false));
+  CHECK_FALSE(gives_back("unknown", true));
+}
+
 }  // namespace millrace::faktory

@@ -87,8 +87,9 @@ std::string render_fail(const Command& command) {
     left -= bytes;
     return quoted(std::string(bytes, 'e'));
   };
-  std::string json =
-      R"({"jid":)" + quoted(command.name) + R"(,"errtype":"Boom","message":)" + take(kMessageBytes);
+  const char* const errtype = command.gives_back() ? "worker.MillraceRelease" : "Boom";
+  std::string json = R"({"jid":)" + quoted(command.name) + R"(,"errtype":)" + quoted(errtype) +
+                     R"(,"message":)" + take(kMessageBytes);
   std::string lines;
   while (left > 0) lines += (lines.empty() ? "" : ",") + take(kLineBytes);
   return json + R"(,"backtrace":[)" + lines + "]}";

@@ -108,6 +108,8 @@ struct Command {
   std::string set;                  ///< mutate: scheduled, retries or dead
   std::vector<std::string> jids;    ///< mutate; empty: all
   std::size_t error_bytes = 0;      ///< fail: how much it says
+  /// Fail: the job is given back.
+  [[nodiscard]] bool gives_back() const { return error_bytes % 8 == 7; }
   std::optional<int> percent;       ///< track
   std::optional<std::string> desc;  ///< track
   Time reserve_until{};             ///< track; the epoch: not given

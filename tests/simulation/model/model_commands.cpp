@@ -300,7 +300,12 @@ void Model::execute_worker(ClientNumber client, const Command& command, Time now
   if (command.verb == Verb::kFail && job == nullptr) {
     return expect(client, "-ERR Job not found " + command.name + "\r\n");
   }
-  if (command.verb == Verb::kFail) fail(id, AttemptEnd::kFailed, message_of(command), now);
+  if (command.verb == Verb::kFail && command.gives_back()) {
+    note_attempt(*job, {.end = AttemptEnd::kReleased}, now);
+    make_ready(id, now);
+  } else if (command.verb == Verb::kFail) {
+    fail(id, AttemptEnd::kFailed, message_of(command), now);
+  }
   if (command.verb == Verb::kAck && job != nullptr) {
     ++facts.processed;
     end(id, End::kSucceeded, now);

@@ -16,8 +16,9 @@ enum class AttemptEnd : std::uint8_t {
   kExpired,     ///< the worker's reservation ran out
   kTimedOut,    ///< the connection's did (TTR)
   kWorkerLost,  ///< the worker is gone and left the job behind
+  kReleased,    ///< the worker gave the job back (FAIL)
 };
-inline constexpr AttemptEnd kAttemptEndMax = AttemptEnd::kWorkerLost;
+inline constexpr AttemptEnd kAttemptEndMax = AttemptEnd::kReleased;
 
 /// Of the names of a worker and of its host, as an attempt has them. Longer ones are cut.
 inline constexpr std::size_t kAttemptNameBytesMax = 255;

@@ -18,6 +18,8 @@ const char* outcome_of(AttemptEnd end) {
       return "timed_out";
     case AttemptEnd::kWorkerLost:
       return "worker_lost";
+    case AttemptEnd::kReleased:
+      return "released";
   }
   return "";
 }
