@@ -41,6 +41,9 @@ void check_shown(const Job& job) {
   check(json.is_object() && text.find('\n') == std::string::npos);
   check(json["jid"].is_string() && json["jobtype"].is_string() && json["args"].is_array());
   check(json["created_at"].is_string());
+  std::string whole;
+  format.render_whole(job, "default", {}, whole);
+  check(nlohmann::json::accept(whole) && whole.size() >= text.size());
   check(json["jid"] == format.identify(job).jid && json["retry"] == format.identify(job).retry);
 }
 

@@ -133,10 +133,28 @@ TEST_CASE("work unit: numbers and strings are delivered as they were sent") {
         std::string::npos);
 }
 
-TEST_CASE("work unit: unknown members are delivered, priority among them") {
-  const std::string text =
-      round_trip(R"({"priority" : 9,"jid":"12345678","jobtype":"T","args":[],"x y":[ {} ]})");
-  CHECK(text.ends_with(R"("args":[],"priority":9,"x y":[{}]})"));
+TEST_CASE("work unit: unknown members are shown to people, and not to workers") {
+  const Job job = make_job(
+      JobKind::kWorkUnit,
+      encoded(R"({"priority" : 9,"jid":"12345678","jobtype":"T","args":[],"x y":[ {} ]})"));
+  CHECK(rendered(job).ends_with(R"("args":[],"priority":9})"));
+  std::string whole;
+  WorkUnits().render_whole(job, "q", {}, whole);
+  CHECK(whole.ends_with(R"("args":[],"priority":9,"x y":[{}]})"));
+}
+
+TEST_CASE("work unit: the default priority is not shown to workers") {
+  const Job job = make_job(JobKind::kWorkUnit,
+                           encoded(R"({"jid":"12345678","jobtype":"T","args":[],"priority":5})"));
+  CHECK(rendered(job).ends_with(R"("args":[]})"));
+  std::string whole;
+  WorkUnits().render_whole(job, "q", {}, whole);
+  CHECK(whole.ends_with(R"("args":[],"priority":5})"));
+}
+
+TEST_CASE("work unit: of a body that was put, unknown members are not shown to workers either") {
+  CHECK(seen(R"({"jid":"12345678","jobtype":"T","args":[],"x":1})").find("\"x\"") ==
+        std::string::npos);
 }
 
 TEST_CASE("work unit: no enqueued_at while it is scheduled") {
