@@ -1,5 +1,6 @@
 #include "core/broker_fixture.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 namespace millrace::test {
@@ -36,11 +37,12 @@ std::uint32_t PlainFormat::hash_of_name(std::string_view jid) const {
   return static_cast<std::uint32_t>(jid.size()) + 1;
 }
 
-std::string_view PlainFormat::name_part(std::string_view body) const {
-  return jid_in(body);
+std::string_view PlainFormat::name_part(const Job& job) const {
+  return jid_in(job.body_view());
 }
 
-std::string_view PlainFormat::type_part(std::string_view body) const {
+std::string_view PlainFormat::type_part(const Job& job) const {
+  const std::string_view body = job.body_view();
   const std::size_t begin = body.find("type=");
   return begin == std::string_view::npos ? "" : body.substr(begin);
 }
@@ -48,7 +50,11 @@ std::string_view PlainFormat::type_part(std::string_view body) const {
 WorkUnitFormat::Type PlainFormat::read_type(std::string_view part) const {
   const std::size_t end = part.find(',');
   if (end == std::string_view::npos) return {};
-  return {.name = std::string(part.substr(5, end - 5)), .bytes = end + 1};
+  const std::string_view type = part.substr(5, end - 5);
+  const std::size_t slash = std::min(type.find('/'), type.size());
+  return {.name = std::string(type.substr(0, slash)),
+          .wrapper = std::string(type.substr(std::min(slash + 1, type.size()))),
+          .bytes = end + 1};
 }
 
 bool PlainFormat::is_same(const Job& job, std::string_view body) const {

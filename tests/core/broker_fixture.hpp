@@ -12,7 +12,7 @@ namespace millrace::test {
 inline constexpr Time kStart{1'600'000'000s};
 
 /// Jobs are named j<id>; a body `retry=N` sets the rule, a body `jid=X` or `jid=X,...` the name, by
-/// which it is found. `type=T,` in it is the jobtype.
+/// which it is found. `type=T,` in it is the type, `type=T/W,` one in the wrapper W.
 class PlainFormat : public WorkUnitFormat {
  public:
   [[nodiscard]] Identity identify(const Job& job) const override;
@@ -21,8 +21,8 @@ class PlainFormat : public WorkUnitFormat {
   [[nodiscard]] bool is_same(const Job& job, std::string_view body) const override;
   [[nodiscard]] std::optional<KeyedHash> push_key(std::string_view body, const PushTarget& target,
                                                   const LockSecret& secret) const override;
-  [[nodiscard]] std::string_view name_part(std::string_view body) const override;
-  [[nodiscard]] std::string_view type_part(std::string_view body) const override;
+  [[nodiscard]] std::string_view name_part(const Job& job) const override;
+  [[nodiscard]] std::string_view type_part(const Job& job) const override;
   [[nodiscard]] Type read_type(std::string_view part) const override;
   void render(const Job& job, std::string_view queue, WallClock clock,
               std::string& out) const override;

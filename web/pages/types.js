@@ -146,7 +146,7 @@ function row(each, atLeast) {
 
 function about({ others, types_max: max }) {
   const more = others.processed > 0 && [
-    ` ${plural(others.processed, "other run")}: of jobs put over beanstalk, `,
+    ` ${plural(others.processed, "other run")}: of jobs without a type, `,
     `or of types after the first ${count(max)}.`,
   ];
   return h(

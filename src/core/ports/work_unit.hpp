@@ -63,12 +63,13 @@ class WorkUnitFormat {
     return std::nullopt;
   }
 
-  /// The part of a pushed job's body that has its jid and jobtype, for a look at them when the job
-  /// is gone. Empty: the body is broken.
-  [[nodiscard]] virtual std::string_view name_part(std::string_view /*body*/) const { return {}; }
+  /// A text of the jid and the shown type of a job, for a look at them when the job is gone. Good
+  /// until the next call. Empty: the body of a pushed job is broken, or one that was put has no
+  /// type.
+  [[nodiscard]] virtual std::string_view name_part(const Job& /*job*/) const { return {}; }
   struct Name {
     std::string jid;
-    std::string jobtype;
+    std::string jobtype;  ///< as it is shown
   };
   /// Of a `name_part`.
   [[nodiscard]] virtual Name read_name(std::string_view part) const {
@@ -78,23 +79,30 @@ class WorkUnitFormat {
   /// Arguments are not looked for in longer bodies.
   static constexpr std::size_t kComparedBytesMax = 16 * 1024;
 
-  /// The part of a pushed job's body that begins with what names its jobtype. Empty: the body is
-  /// broken.
-  [[nodiscard]] virtual std::string_view type_part(std::string_view /*body*/) const { return {}; }
+  // ---- types ------------------------------------------------------------------------------------
+
+  /// The part of a job's body that begins with what names its type: the one that people are shown,
+  /// by which they filter, count and limit jobs. Empty: it has none. Asked for each run that ends.
+  [[nodiscard]] virtual std::string_view type_part(const Job& /*job*/) const { return {}; }
   struct Type {
     std::string name;  ///< empty: it cannot be read
+    /// The jobtype as it was sent, where that is a framework's and the same for all of its jobs;
+    /// else empty. Limits of it count for jobs whose type has none.
+    std::string wrapper = {};
     /// How much of the part names it: all parts that begin with these bytes have the same type.
     std::size_t bytes = 0;
   };
   /// Of a `type_part`.
   [[nodiscard]] virtual Type read_type(std::string_view /*part*/) const { return {}; }
+  [[nodiscard]] Type type_of(const Job& job) const { return read_type(type_part(job)); }
 
   /// The facts that a list shows of a job.
   struct Summary {
     std::string jid;
-    std::string jobtype;
+    std::string type;     ///< as it is shown; `beanstalk`: it was put, and has none
     std::string args;     ///< their beginning as JSON; of a body that is no work unit, its bytes
     bool is_cut = false;  ///< they are longer than `kSummaryArgsBytes`
+    bool is_work_unit = true;
   };
   static constexpr std::size_t kSummaryArgsBytes = 240;
 
@@ -102,13 +110,10 @@ class WorkUnitFormat {
   [[nodiscard]] virtual Summary summarize(const Job& job) const {
     const std::string_view body = job.body_view();
     return {.jid = identify(job).jid,
-            .jobtype = {},
+            .type = type_of(job).name,
             .args = std::string(body.substr(0, kSummaryArgsBytes)),
             .is_cut = body.size() > kSummaryArgsBytes};
   }
-
-  /// The jobtype of a pushed job; of any other one it is empty.
-  [[nodiscard]] virtual std::string jobtype(const Job& /*job*/) const { return {}; }
 
   /// Appends the job as FETCH returns it: one line of compact JSON, with its failure, and times as
   /// the wall clock shows them. It has only members that the reference knows, and `priority`:

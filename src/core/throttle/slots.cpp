@@ -86,7 +86,7 @@ bool Slots::count(const Job& job, Time now) {
   Throttle* const throttle = store.queues().at(job.queue).throttle;
   bool counts = throttle != nullptr && throttle->is_counting;
   if (counts) counts = throttles().count(*throttle, job, now);
-  if (!throttles().are_types_counting() || job.kind != JobKind::kWorkUnit) return counts;
+  if (!throttles().are_types_counting()) return counts;
   store.jobs().load_body(job);
   return throttles().count_type(job, now) || counts;
 }

@@ -54,19 +54,25 @@ void Throttles::refresh_types(Time now) {
   if (are_types_counting_) ++counts_asked_;
 }
 
-/// `type:` and the jobtype, if that has limits; null: it has none.
+/// Notes its name as that of the type at hand.
+bool Throttles::is_limited(std::string_view jobtype) {
+  std::string& name = type_at_hand_.name;
+  name.assign(kTypePrefix).append(jobtype);
+  return name.size() <= kQueueNameBytesMax && wanted(find(name), name).first.has_any();
+}
+
+/// `type:` and the job's type, if that has limits, or else its wrapper; null: neither has any.
 const std::string* Throttles::limited_type(const Job& job) {
-  if (job.kind != JobKind::kWorkUnit || format_ == nullptr) return nullptr;
+  if (format_ == nullptr) return nullptr;
   if (job.is_spilled()) return type_that_left_.job == job.id ? &type_that_left_.name : nullptr;
-  const std::string_view part = format_->type_part(job.body_view());
+  const std::string_view part = format_->type_part(job);
+  if (part.empty()) return nullptr;
   TypeAtHand& known = type_at_hand_;
   if (known.part.empty() || !part.starts_with(known.part)) {
     const WorkUnitFormat::Type type = format_->read_type(part);
-    const std::size_t bytes = kTypePrefix.size() + type.name.size();
-    if (type.name.empty() || bytes > kQueueNameBytesMax) return nullptr;
+    if (type.name.empty()) return nullptr;
     known.part = part.substr(0, type.bytes);
-    known.name.assign(kTypePrefix).append(type.name);
-    known.is_limited = wanted(find(known.name), known.name).first.has_any();
+    known.is_limited = is_limited(type.name) || (!type.wrapper.empty() && is_limited(type.wrapper));
   }
   return known.is_limited ? &known.name : nullptr;
 }

@@ -212,6 +212,7 @@ class Throttles final : private QueueWatcher {
   void dismiss_lines(Queue& queue);
   void unpark_freed(Queue& queue, Time now);
   [[nodiscard]] std::vector<Place> types() const;
+  [[nodiscard]] bool is_limited(std::string_view jobtype);
   [[nodiscard]] const std::string* limited_type(const Job& job);
   [[nodiscard]] Throttle& open_type(const std::string& name);
   [[nodiscard]] Throttle* type_of(const Job& job);

@@ -1,6 +1,5 @@
 #include "faktory/job/work_unit.hpp"
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
@@ -10,6 +9,7 @@
 #include "base/varint.hpp"
 #include "faktory/features/keyed_hash.hpp"
 #include "faktory/job/failed_run.hpp"
+#include "faktory/job/shown_type.hpp"
 #include "faktory/job/stored_form.hpp"
 #include "faktory/json/checked_json.hpp"
 #include "faktory/json/text.hpp"
@@ -111,14 +111,6 @@ void append_form(const StoredForm& form, const Shown& shown, Out&& out) {
   out.text() += '}';
 }
 
-/// What a checked JSON string means.
-std::string text_of(std::string_view raw) {
-  // Most strings have no escapes, and are copied as they are.
-  if (raw.find('\\') == std::string_view::npos) return std::string(raw.substr(1, raw.size() - 2));
-  const nlohmann::json value = nlohmann::json::parse(raw.begin(), raw.end(), nullptr, false);
-  return value.is_string() ? value.get<std::string>() : std::string();
-}
-
 std::string fallback_jid(const Job& job) {
   return "beanstalk-" + std::to_string(job.id);
 }
@@ -191,14 +183,6 @@ void set_args(std::string_view args, WorkUnitFormat::Summary& summary) {
   summary.args = shown.substr(0, end);
 }
 
-/// From a head, which begins with `,"jobtype":` and a string.
-WorkUnitFormat::Type type_in(std::string_view head) {
-  if (!head.starts_with(kTypeStart)) return {};
-  const std::string_view raw = CheckedJson(head.substr(kTypeStart.size())).take_value();
-  if (raw.size() < 2 || raw.front() != '"' || raw.back() != '"') return {};
-  return {.name = text_of(raw), .bytes = kTypeStart.size() + raw.size()};
-}
-
 /// `at`, if it is there, and `args`: the first members of `rest`.
 std::string_view at_and_args(std::string_view rest) {
   const std::size_t args = rest.find(kArgsStart);
@@ -214,8 +198,7 @@ std::string_view raw_type_of(const StoredForm& form) {
 
 /// Also from `rest`, whose first or second member is `args`.
 void summarize_form(const StoredForm& form, WorkUnitFormat::Summary& summary) {
-  summary.jid = text_of(form.raw_jid);
-  summary.jobtype = type_in(form.head).name;
+  summary.jid = meaning_of(form.raw_jid);
   const std::size_t args = form.rest.find(kArgsStart);
   if (args != std::string_view::npos) {
     set_args(form.rest.substr(args + kArgsStart.size()), summary);
@@ -226,7 +209,7 @@ void summarize_form(const StoredForm& form, WorkUnitFormat::Summary& summary) {
 
 WorkUnitFormat::Identity WorkUnits::identify(const Job& job) const {
   if (const std::optional<StoredForm> form = stored_form_of(job)) {
-    return {.jid = text_of(form->raw_jid), .retry = form->retry};
+    return {.jid = meaning_of(form->raw_jid), .retry = form->retry};
   }
   Identity identity{.jid = fallback_jid(job), .retry = kRetryDefault};
   if (const std::optional<JobMembers> members = read_body(reader_, job.body_view())) {
@@ -240,27 +223,26 @@ WorkUnitFormat::Identity WorkUnits::identify(const Job& job) const {
 WorkUnitFormat::Summary WorkUnits::summarize(const Job& job) const {
   Summary summary;
   if (const std::optional<StoredForm> form = stored_form_of(job)) {
+    summary.type = type_of(job).name;
     summarize_form(*form, summary);
     return summary;
   }
   const std::string_view body = job.body_view();
   summary.jid = fallback_jid(job);
-  summary.jobtype = "beanstalk";
+  summary.is_work_unit = false;
+  // A damaged body has no type that anybody should believe.
+  if (job.kind == JobKind::kBytes) summary.type = type_of(job).name;
+  if (summary.type.empty()) summary.type = "beanstalk";
   summary.args = body.substr(0, kSummaryArgsBytes);
   summary.is_cut = body.size() > kSummaryArgsBytes;
   // It is shown as plain bytes then, like any other body.
   if (body.size() > kSummaryBodyBytesMax) return summary;
   if (const std::optional<JobMembers> members = read_body(reader_, body)) {
     if (brings_jid(*members)) summary.jid = std::string(members->jid);
-    summary.jobtype = std::string(members->jobtype);
+    summary.is_work_unit = true;
     set_args(members->raw_args, summary);
   }
   return summary;
-}
-
-std::string WorkUnits::jobtype(const Job& job) const {
-  const std::optional<StoredForm> form = stored_form_of(job);
-  return form ? type_in(form->head).name : std::string{};
 }
 
 // Of a body only the first numbers and the jid are read: it is done for each job that comes.
@@ -269,7 +251,7 @@ std::uint32_t WorkUnits::name_hash(std::string_view body) const {
   if (raw.empty()) return 0;
   const std::string_view inside = raw.substr(1, raw.size() - 2);
   if (inside.find('\\') == std::string_view::npos) return hash_of_name(inside);
-  return hash_of_name(text_of(raw));
+  return hash_of_name(meaning_of(raw));
 }
 
 std::uint32_t WorkUnits::hash_of_name(std::string_view jid) const {
@@ -277,16 +259,26 @@ std::uint32_t WorkUnits::hash_of_name(std::string_view jid) const {
   return hash == 0 ? 1 : hash;
 }
 
-std::string_view WorkUnits::type_part(std::string_view body) const {
-  return head_of(body);
+std::string_view WorkUnits::type_part(const Job& job) const {
+  return find_type_part(job);
 }
 
 WorkUnitFormat::Type WorkUnits::read_type(std::string_view part) const {
-  return type_in(part);
+  return read_type_part(part);
 }
 
-std::string_view WorkUnits::name_part(std::string_view body) const {
-  return jid_and_head_of(body);
+std::string_view WorkUnits::name_part(const Job& job) const {
+  const std::string_view part = type_part(job);
+  const bool is_pushed = job.kind == JobKind::kWorkUnit;
+  // Nearly always the type is the jobtype, and both are in the body side by side.
+  if (is_pushed && !part.starts_with('"')) return jid_and_head_of(job.body_view());
+  if (part.empty()) return part;
+  name_.clear();
+  if (is_pushed) name_ = raw_jid_of(job.body_view());
+  if (!is_pushed) append_json_string(fallback_jid(job), name_);
+  name_ += kTypeStart;
+  append_json_string(read_type(part).name, name_);
+  return name_;
 }
 
 WorkUnitFormat::Name WorkUnits::read_name(std::string_view part) const {
@@ -294,7 +286,7 @@ WorkUnitFormat::Name WorkUnits::read_name(std::string_view part) const {
   form.raw_jid = part.substr(0, part.find(kTypeStart));
   if (form.raw_jid.size() < 2) return {};
   form.head = part.substr(form.raw_jid.size());
-  return {.jid = text_of(form.raw_jid), .jobtype = type_in(form.head).name};
+  return {.jid = meaning_of(form.raw_jid), .jobtype = read_type(form.head).name};
 }
 
 bool WorkUnits::is_same(const Job& job, std::string_view body) const {

@@ -16,12 +16,11 @@ namespace millrace::faktory {
 class WorkUnits final : public WorkUnitFormat {
  public:
   [[nodiscard]] Identity identify(const Job& job) const override;
-  [[nodiscard]] std::string jobtype(const Job& job) const override;
   [[nodiscard]] std::uint32_t name_hash(std::string_view body) const override;
   [[nodiscard]] std::uint32_t hash_of_name(std::string_view jid) const override;
-  [[nodiscard]] std::string_view type_part(std::string_view body) const override;
+  [[nodiscard]] std::string_view type_part(const Job& job) const override;
   [[nodiscard]] Type read_type(std::string_view part) const override;
-  [[nodiscard]] std::string_view name_part(std::string_view body) const override;
+  [[nodiscard]] std::string_view name_part(const Job& job) const override;
   [[nodiscard]] Name read_name(std::string_view part) const override;
   [[nodiscard]] bool is_same(const Job& job, std::string_view body) const override;
   [[nodiscard]] std::optional<KeyedHash> push_key(std::string_view body, const PushTarget& target,
@@ -40,6 +39,7 @@ class WorkUnits final : public WorkUnitFormat {
 
  private:
   mutable JobReader reader_;
+  mutable std::string name_;
 };
 
 }  // namespace millrace::faktory

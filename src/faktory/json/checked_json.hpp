@@ -30,6 +30,9 @@ class CheckedJson {
   /// Takes a whole value, and answers its text without the white space around it.
   std::string_view take_value();
 
+  /// What was not taken yet.
+  [[nodiscard]] std::string_view rest() const { return rest_; }
+
  private:
   [[nodiscard]] std::size_t string_end() const;
   [[nodiscard]] std::size_t container_end() const;

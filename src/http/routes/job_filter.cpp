@@ -89,7 +89,7 @@ bool is_named(const Job& job, const JobFilter& filter, const WorkUnitFormat& for
     return format.identify(job).jid.starts_with(*filter.id);
   }
   const WorkUnitFormat::Summary summary = format.summarize(job);
-  if (filter.type && !is_wanted(summary.jobtype, *filter.type)) return false;
+  if (filter.type && !is_wanted(summary.type, *filter.type)) return false;
   return has_id || summary.jid.starts_with(*filter.id);
 }
 

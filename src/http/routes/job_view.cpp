@@ -77,7 +77,7 @@ Json row_of(const Job& job, const Site& site) {
   Json row;
   row["id"] = job.id;
   row["jid"] = summary.jid;
-  row["type"] = summary.jobtype;
+  row["type"] = summary.type;
   // Beanstalk jobs may look like work units. This says which protocol brought it.
   row["is_pushed"] = job.kind == JobKind::kWorkUnit;
   row["queue"] = site.broker.view().queue_of(job).name;
@@ -108,7 +108,7 @@ std::string write_detail(const Job& job, const Site& site, Time now) {
   detail["error"] = job.failure() == nullptr ? Json(nullptr) : failure_of(*job.failure(), clock);
   detail["attempts"] = show_attempts(job, site.broker.view());
   detail["lock"] = show_lock(job);
-  detail["held_up"] = show_hold(job, site.format.jobtype(job), site.broker.view(), now);
+  detail["held_up"] = show_hold(job, site.format.type_of(job), site.broker.view(), now);
   detail["ttr_s"] = job.ttr_s;
   detail["delay_s"] = job.delay_s;
   detail["batch"] = batch_of(job, site.broker.view());
@@ -121,7 +121,7 @@ std::string write_detail(const Job& job, const Site& site, Time now) {
   const bool is_pushed = job.kind == JobKind::kWorkUnit;
   std::string unit;
   if (job.body_bytes <= (is_pushed ? kBodyRenderedBytesMax : kBodyShownBytesMax) &&
-      (is_pushed || detail["type"] != "beanstalk")) {
+      (is_pushed || site.format.summarize(job).is_work_unit)) {
     site.format.render_whole(job, site.broker.view().queue_of(job).name, clock, unit);
   }
   if (!is_pushed) detail["body"] = body_of(job.body_view());

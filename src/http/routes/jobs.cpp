@@ -78,7 +78,7 @@ class JobWalk {
         after_(search.after),
         matches_(make_matcher(search.filter, body_reading(call.site), call.moment.now)),
         reads_all_(search.filter.text || search.filter.arg),
-        reads_put_(search.filter.id.has_value() || search.wants_breakdown),
+        reads_put_(search.filter.id || search.filter.type || search.wants_breakdown),
         steps_left_(steps_of(search.filter)) {}
 
   /// One turn. Goes on until `found` answers false for a job. True: the walk is over.
@@ -189,7 +189,7 @@ struct Breakdown {
 
   void add(const Job& job, const Site& site) {
     queues.add(site.broker.view().queue_of(job).name);
-    types.add(std::string(site.format.summarize(job).jobtype));
+    types.add(site.format.summarize(job).type);
   }
 };
 

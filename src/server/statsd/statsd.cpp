@@ -64,7 +64,7 @@ void Statsd::expire(Time now) {
 
 void Statsd::on_run_ended(const Job& job, const Queue& queue, Duration took) {
   // Reading the body back would wait for the disk.
-  runs_.add(took, queue.name, job.is_spilled() ? std::string() : parts_.format.jobtype(job));
+  runs_.add(took, queue.name, job.is_spilled() ? std::string() : parts_.format.type_of(job).name);
 }
 
 bool Statsd::survey_on(Time now) {

@@ -79,12 +79,32 @@ TEST_CASE("type throttle: jobs keep their order when the type has room again") {
   CHECK(fixture.broker.view().find_queue("default")->lines == nullptr);
 }
 
-TEST_CASE("type throttle: a job that was put has no type") {
+TEST_CASE("type throttle: jobs that were put are limited by the type in their body") {
   Mail fixture;
   for (int i = 0; i < 2; ++i) fixture.put("type=Mail,");
+  const JobId other = fixture.put("x");
   const ClientId client = fixture.client();
   CHECK(fixture.reserve(client));
-  CHECK(fixture.reserve(client));
+  CHECK(fixture.reserve(client) == other);
+  CHECK_FALSE(fixture.reserve(client));
+}
+
+TEST_CASE("type throttle: limits of a wrapper count for its jobs whose type has none") {
+  Mail fixture;
+  fixture.limit(
+      {{.pattern = "type:Mail", .limits = kTwo}, {.pattern = "type:Wrapper", .limits = kOneMail}});
+  const ClientId client = fixture.client();
+  const auto runs = [&](const char* type) {
+    fixture.push_one(type, "");
+    return fixture.fetch(client, "w").has_value();
+  };
+  CHECK(runs("Report/Wrapper"));
+  CHECK_FALSE(runs("Cleanup/Wrapper"));
+  CHECK(runs("Mail/Wrapper"));
+  CHECK(runs("Mail"));
+  CHECK_FALSE(runs("Mail/Wrapper"));
+  CHECK(fixture.throttle("type:Wrapper").taken == 1);
+  CHECK(fixture.taken() == 2);
 }
 
 TEST_CASE("type throttle: a reserve over several tubes gets the most urgent job that may run") {

@@ -67,7 +67,7 @@ TEST_CASE("work unit: bodies of earlier versions hold all, and are shown as ever
   for (const Job* const job : {&before, &after}) {
     CHECK(units.identify(*job).retry == 25);
     CHECK(units.identify(*job).jid == "12345678");
-    CHECK(units.summarize(*job).jobtype == "T");
+    CHECK(units.summarize(*job).type == "T");
     CHECK(units.summarize(*job).args == "[1]");
   }
   // What they hold counts, not what the job says.
@@ -94,7 +94,7 @@ TEST_CASE("work unit: a jobtype that looks like what follows it") {
     const Job job = make_job(
         JobKind::kWorkUnit,
         encoded(R"({"jid":"12345678","args":[],"jobtype":)" + raw_type + std::string(more) + "}"));
-    CHECK(WorkUnits().summarize(job).jobtype == R"(a,"created_at":"x",)");
+    CHECK(WorkUnits().summarize(job).type == R"(a,"created_at":"x",)");
     const std::string created_at =
         *more == '\0' ? R"(,"created_at":"2023-11-14T22:13:20Z")" : std::string(more);
     CHECK(rendered(job).find(raw_type + created_at + R"(,"enqueued_at":)") != std::string::npos);
@@ -183,14 +183,6 @@ TEST_CASE("work unit: its identity") {
   CHECK(identity.retry == -7);
 }
 
-TEST_CASE("work unit: the jobtype of a pushed job, and none of one that was put") {
-  const WorkUnits units;
-  const std::string text = R"({"jid":"12345678","jobtype":"a\u0041\"b","args":[]})";
-  CHECK(units.jobtype(make_job(JobKind::kWorkUnit, encoded(text))) == "aA\"b");
-  CHECK(units.jobtype(make_job(JobKind::kWorkUnit, "damaged")).empty());
-  CHECK(units.jobtype(make_job(JobKind::kBytes, text)).empty());
-}
-
 TEST_CASE("work unit: a large custom member moves everything") {
   const std::string custom = "{\"a\":\"" + std::string(100'000, 'x') + "\"}";
   const std::string body =
@@ -206,7 +198,7 @@ TEST_CASE("work unit: a damaged body is shown as bytes") {
     const auto check_bytes = [](std::string_view damaged) {
       const Job job = make_job(JobKind::kWorkUnit, damaged);
       CHECK(WorkUnits().identify(job).jid == "beanstalk-7");
-      CHECK(WorkUnits().summarize(job).jobtype == "beanstalk");
+      CHECK(WorkUnits().summarize(job).type == "beanstalk");
       CHECK(rendered(job).find(R"("jobtype":"beanstalk")") != std::string::npos);
     };
     for (std::size_t bytes = 0; bytes < args_at; ++bytes) {
@@ -279,52 +271,31 @@ TEST_CASE("pushed job: is found by its jid, however that is written") {
   }
 }
 
-TEST_CASE("pushed job: its name is read from a part of its body") {
+TEST_CASE("job: its name when it is gone is its jid and its shown type") {
   const WorkUnits units;
-  const auto name_of = [&](const std::string& json) {
-    const WorkUnitFormat::Name name = units.read_name(units.name_part(encoded(json)));
+  const auto name_of = [&](JobKind kind, const std::string& body) {
+    const Job job = make_job(kind, body);
+    const WorkUnitFormat::Name name = units.read_name(units.name_part(job));
     return name.jid + " " + name.jobtype;
   };
-  CHECK(name_of(R"({"jid":"12345678","jobtype":"T","args":[]})") == "12345678 T");
-  CHECK(name_of(R"({"jid":"1234\"567","jobtype":"a\u00e9","args":[],"created_at":"c"})") ==
+  const auto pushed = [&](const std::string& json) {
+    return name_of(JobKind::kWorkUnit, encoded(json));
+  };
+  CHECK(pushed(R"({"jid":"12345678","jobtype":"T","args":[]})") == "12345678 T");
+  CHECK(pushed(R"({"jid":"1234\"567","jobtype":"a\u00e9","args":[],"created_at":"c"})") ==
         "1234\"567 aé");
-  CHECK(name_of(R"({"retry":3,"custom":{"a":1},"jid":"12345678","jobtype":"T","args":[]})") ==
+  CHECK(pushed(R"({"retry":3,"custom":{"a":1},"jid":"12345678","jobtype":"T","args":[]})") ==
         "12345678 T");
-  CHECK(units.name_part("broken").empty());
+  CHECK(
+      pushed(
+          R"({"jid":"1234\"567","jobtype":"ActiveJob::QueueAdapters::FaktoryAdapter::JobWrapper",)"
+          R"("custom":{"wrapped":"A\"B"},"args":[]})") == "1234\"567 A\"B");
+  CHECK(name_of(JobKind::kBytes, R"({"displayName":"App\\Mail","job":"x@call"})") ==
+        "beanstalk-7 App\\Mail");
+  CHECK(units.name_part(make_job(JobKind::kBytes, "x")).empty());
+  CHECK(units.name_part(make_job(JobKind::kWorkUnit, "broken")).empty());
   CHECK(units.read_name("").jid.empty());
   CHECK(units.read_name("\"cut").jobtype.empty());
-}
-
-TEST_CASE("pushed job: its type is found in its body") {
-  const WorkUnits units;
-  const auto type_of = [&](const std::string& json) {
-    return units.read_type(units.type_part(encoded(json))).name;
-  };
-  CHECK(type_of(R"({"jid":"12345678","jobtype":"T","args":[]})") == "T");
-  CHECK(type_of(R"({"jid":"12345678","jobtype":"a\"\u00e9","args":[],"created_at":"c"})") ==
-        "a\"\xc3\xa9");
-  CHECK(type_of(R"({"retry":3,"custom":{"a":1},"jid":"12345678","jobtype":"T","args":[]})") == "T");
-  CHECK(units.type_part("broken").empty());
-  for (const char* json : {R"({"jid":"12345678","jobtype":"T","args":[]})",
-                           R"({"jid":"12345678","jobtype":"a\"b","args":[]})"}) {
-    const std::string body = encoded(json);
-    for (std::size_t length = 0; length < body.size(); ++length) {
-      static_cast<void>(units.read_type(units.type_part(std::string_view(body).substr(0, length))));
-    }
-  }
-}
-
-TEST_CASE("pushed job: parts that begin with the bytes that name a type have that type") {
-  const WorkUnits units;
-  const std::string one = encoded(R"({"jid":"12345678","jobtype":"Mail","args":[1]})");
-  const std::string same =
-      encoded(R"({"jid":"23456789","jobtype":"Mail","args":[2],"created_at":"c"})");
-  const std::string longer = encoded(R"({"jid":"12345678","jobtype":"MailAll","args":[1]})");
-  const std::string_view part = units.type_part(one);
-  const std::string_view named = part.substr(0, units.read_type(part).bytes);
-  CHECK_FALSE(named.empty());
-  CHECK(units.type_part(same).starts_with(named));
-  CHECK_FALSE(units.type_part(longer).starts_with(named));
 }
 
 TEST_CASE("pushed job: what the same push is") {

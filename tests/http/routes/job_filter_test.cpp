@@ -24,6 +24,29 @@ TEST_CASE("jobs: filters by type, its beginning, jid, error and text") {
   CHECK(count("state=retrying&error=refused") == 0);
 }
 
+TEST_CASE("jobs: a framework's jobs are shown with the class that they wrap, and found by it") {
+  WebFixture web;
+  const JobId pushed = web.push("ActiveJob::QueueAdapters::FaktoryAdapter::JobWrapper", "default",
+                                R"(,"custom":{"wrapped":"InvoiceJob"})");
+  const JobId put = web.put(R"({"body":"{}","headers":{"type":"App\\Message\\Send"}})");
+  web.push("Other");
+  const Json wrapped = web.read("/api/v1/jobs?state=ready&type=InvoiceJob")["jobs"];
+  REQUIRE(wrapped.size() == 1);
+  CHECK(wrapped[0]["id"] == pushed);
+  CHECK(wrapped[0]["type"] == "InvoiceJob");
+  const Json message = web.read("/api/v1/jobs?state=ready&type=App*")["jobs"];
+  REQUIRE(message.size() == 1);
+  CHECK(message[0]["id"] == put);
+  CHECK(message[0]["type"] == "App\\Message\\Send");
+  CHECK(web.read("/api/v1/jobs?state=ready&type=ActiveJob*")["jobs"].empty());
+  const Json types = web.read("/api/v1/jobs/count?state=ready&breakdown=1")["types"];
+  CHECK(types.size() == 3);
+  // Its bytes are shown as they are: they are no work unit.
+  CHECK(web.read("/api/v1/jobs/" + std::to_string(put))["work_unit"] == nullptr);
+  CHECK(web.read("/api/v1/jobs/" + std::to_string(pushed))["work_unit"]["custom"] ==
+        Json{{"wrapped", "InvoiceJob"}});
+}
+
 TEST_CASE("jobs: a queue is named, or the beginning of the names of several") {
   WebFixture web;
   for (const char* queue : {"mail", "other", "mail-slow"}) web.push("Send", queue);

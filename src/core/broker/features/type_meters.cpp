@@ -3,8 +3,9 @@
 namespace millrace {
 
 TypeMeter& TypeMeters::meter_of(const Job& job) {
-  if (job.kind != JobKind::kWorkUnit || job.is_spilled()) return others_;
-  const std::string_view part = format_.type_part(job.body_view());
+  if (job.is_spilled()) return others_;
+  const std::string_view part = format_.type_part(job);
+  if (part.empty()) return others_;
   // Often the type is that of the run before, and to read it costs more than this.
   if (last_ != nullptr && part.starts_with(last_part_)) return *last_;
   const WorkUnitFormat::Type type = format_.read_type(part);

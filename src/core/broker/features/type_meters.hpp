@@ -15,7 +15,7 @@
 
 namespace millrace {
 
-/// How the runs of pushed jobs end, by jobtype. In memory only: what is not known at the start of
+/// How the runs of jobs end, by type. In memory only: what is not known at the start of
 /// the process is not known later.
 class TypeMeters {
  public:
@@ -35,8 +35,8 @@ class TypeMeters {
   [[nodiscard]] std::size_t size() const { return meters_.size(); }
   /// In no order. None is ever removed, and a meter stays where it is.
   void each(const std::function<void(std::string_view type, const TypeMeter&)>& visit) const;
-  /// Of all other runs: of jobs that were put, of those whose body was in the log only, and of what
-  /// is beyond the limits above.
+  /// Of all other runs: of jobs that were put and have no type, of those whose body was in the log
+  /// only, and of what is beyond the limits above.
   [[nodiscard]] const TypeMeter& others() const { return others_; }
 
  private:

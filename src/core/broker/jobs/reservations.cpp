@@ -67,9 +67,8 @@ std::optional<ReadyEntry> Reservations::next_in_line(Queue& queue, Time now) {
   {
     // The queue is used after its last job is gone.
     const QueueGuard guard(queue);
-    // A job that was put has no type to read.
     const auto with_body = [&jobs = store.jobs()](JobSlot slot) -> const Job& {
-      return jobs.at(slot).kind == JobKind::kWorkUnit ? jobs.with_body(slot) : jobs.at(slot);
+      return jobs.with_body(slot);
     };
     for (std::size_t removed = 0; removed < ExpiredJobs::kFrontMax; ++removed) {
       if (queue.ready.empty()) break;

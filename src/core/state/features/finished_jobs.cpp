@@ -42,10 +42,10 @@ void write_texts(const JobFinished& record, FinishedJob& entry) {
     record.began_at = held->reserved_at;
     record.wid = held->wid;
   }
-  if (job.kind != JobKind::kWorkUnit) return record;
-  if (!job.is_spilled()) record.name = format.name_part(job.body_view());
+  if (!job.is_spilled()) record.name = format.name_part(job);
   if (record.name.size() > JobFinished::kNameBytesMax) record.name = {};
-  if (record.name.empty() && held != nullptr) record.jid = held->jid;
+  const bool is_pushed = job.kind == JobKind::kWorkUnit;
+  if (is_pushed && record.name.empty() && held != nullptr) record.jid = held->jid;
   return record;
 }
 
@@ -218,6 +218,8 @@ const FinishedJob* FinishedJobs::find(JobId id, Time now) const {
 }
 
 std::uint32_t FinishedJobs::hash_of(const FinishedJob& job) const {
+  // As of those that live: what was put is not found by a jid.
+  if (job.kind == JobKind::kBytes) return 0;
   if (job.has_name) return format_->hash_of_name(format_->read_name(job.name()).jid);
   return job.jid().empty() ? 0 : format_->hash_of_name(job.jid());
 }

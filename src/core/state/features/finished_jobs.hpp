@@ -35,8 +35,8 @@ struct FinishedJob {
   [[nodiscard]] std::string_view queue() const { return text(0, queue_bytes); }
   /// The worker that held it at its end, or empty.
   [[nodiscard]] std::string_view wid() const { return text(queue_bytes, wid_bytes); }
-  /// `WorkUnitFormat::name_part` of a pushed job. Empty: its body was in the log only, or the part
-  /// is longer than `JobFinished::kNameBytesMax`.
+  /// `WorkUnitFormat::name_part`. Empty: it has none, its body was in the log only, or the part is
+  /// longer than `JobFinished::kNameBytesMax`.
   [[nodiscard]] std::string_view name() const { return has_name ? rest() : std::string_view{}; }
   /// By which its worker knew it, where `name` is empty.
   [[nodiscard]] std::string_view jid() const { return has_name ? std::string_view{} : rest(); }

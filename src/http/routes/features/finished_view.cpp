@@ -30,10 +30,10 @@ bool is_outcome(std::string_view name) {
 }
 
 WorkUnitFormat::Name name_of(const FinishedJob& job, const WorkUnitFormat& format) {
+  if (job.has_name) return format.read_name(job.name());
   if (job.kind == JobKind::kBytes) {
     return {.jid = concat("beanstalk-", job.id), .jobtype = "beanstalk"};
   }
-  if (job.has_name) return format.read_name(job.name());
   return {.jid = std::string(job.jid()), .jobtype = {}};
 }
 

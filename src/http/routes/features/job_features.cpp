@@ -25,7 +25,7 @@ Json show_progress(const Job& job, std::string_view jid, const View& view) {
           {"updated_at", show_time(track->updated_at, view.wall_clock())}};
 }
 
-Json show_hold(const Job& job, std::string_view jobtype, const View& view, Time now) {
+Json show_hold(const Job& job, const WorkUnitFormat::Type& type, const View& view, Time now) {
   if (job.state != JobState::kReady) return nullptr;
   const Queue& queue = view.queue_of(job);
   if (queue.is_paused(now)) {
@@ -34,7 +34,7 @@ Json show_hold(const Job& job, std::string_view jobtype, const View& view, Time 
             {"until", ends ? show_time(queue.paused_until, view.wall_clock()) : Json(nullptr)},
             {"throttled", nullptr}};
   }
-  std::string throttled = held_by(job, jobtype, view, now);
+  std::string throttled = held_by(job, type, view, now);
   // A limit of the queue holds up all its jobs.
   if (queue.throttle != nullptr && !queue.throttle->has_room(now)) throttled.clear();
   if (throttled.empty()) throttled = throttled_by(queue, now);

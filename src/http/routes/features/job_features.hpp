@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "core/ports/work_unit.hpp"
 #include "core/state/view.hpp"
 #include "http/kit/json.hpp"
 
@@ -18,6 +19,7 @@ namespace millrace::http {
 [[nodiscard]] Json show_progress(const Job& job, std::string_view jid, const View& view);
 
 /// Why no worker gets a job that is ready; null: nothing but the jobs before it.
-[[nodiscard]] Json show_hold(const Job& job, std::string_view jobtype, const View& view, Time now);
+[[nodiscard]] Json show_hold(const Job& job, const WorkUnitFormat::Type& type, const View& view,
+                             Time now);
 
 }  // namespace millrace::http

@@ -45,7 +45,7 @@ Json show_row(const Job& job, const WorkUnitFormat::Summary& summary, const View
   return {{"key", show_key(job.features->lock_key)},
           {"job", job.id},
           {"jid", summary.jid},
-          {"type", summary.jobtype},
+          {"type", summary.type},
           {"queue", view.queue_of(job).name},
           {"state", http::name_of(job.state)},
           {"since", taken_at(job, clock)},
@@ -74,7 +74,7 @@ class LockPage {
     if (filter_.queue && !is_wanted(view.queue_of(job).name, *filter_.queue)) return true;
     read_bytes_ += job.body_bytes;
     const WorkUnitFormat::Summary summary = call_.site.format.summarize(job);
-    if (filter_.type && !is_wanted(summary.jobtype, *filter_.type)) return true;
+    if (filter_.type && !is_wanted(summary.type, *filter_.type)) return true;
     rows_.push_back(show_row(job, summary, view, call_.moment.now));
     return true;
   }

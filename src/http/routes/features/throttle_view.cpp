@@ -66,10 +66,11 @@ std::string throttled_by(const Queue& queue, Time now) {
   return are_workers_full ? concat(limits.worker, " in each worker") : std::string();
 }
 
-std::string held_by(const Job& job, std::string_view jobtype, const View& view, Time now) {
-  const Throttle* const type = view.throttle_of(concat(kTypePrefix, jobtype));
-  const std::string reached = type == nullptr ? std::string() : reached_limit(*type, now);
-  if (!reached.empty()) return concat("type ", jobtype, " ", reached);
+std::string held_by(const Job& job, const WorkUnitFormat::Type& type, const View& view, Time now) {
+  const Throttle* throttle = view.throttle_of(concat(kTypePrefix, type.name));
+  if (throttle == nullptr) throttle = view.throttle_of(concat(kTypePrefix, type.wrapper));
+  const std::string reached = throttle == nullptr ? std::string() : reached_limit(*throttle, now);
+  if (!reached.empty()) return concat("type ", throttle->jobtype(), " ", reached);
   const Queue& queue = view.queue_of(job);
   if (queue.throttle == nullptr || queue.throttle->limits.per_key == 0 || !job.features) return {};
   const JobKey* const key = queue.lines->find(job.features->key());

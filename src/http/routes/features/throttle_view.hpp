@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/model/queue.hpp"
+#include "core/ports/work_unit.hpp"
 #include "core/state/view.hpp"
 #include "core/throttle/throttle.hpp"
 #include "http/kit/json.hpp"
@@ -16,8 +17,8 @@ namespace millrace::http {
 
 /// The limit of its type or its key for which the job, which is ready, waits: `type Mail 3 of 3`,
 /// `key acme 2 of 2`; empty: there is none.
-[[nodiscard]] std::string held_by(const Job& job, std::string_view jobtype, const View& view,
-                                  Time now);
+[[nodiscard]] std::string held_by(const Job& job, const WorkUnitFormat::Type& type,
+                                  const View& view, Time now);
 
 /// How many jobs count against the limits. Where only a rate limits the queue, no job takes a slot:
 /// then all that run. `queue` may be null, and is for a type.

@@ -194,16 +194,16 @@ void show_meters(const Queues& queues, MetricsPage& page) {
 }
 
 void show_types(const std::vector<LabelledType>& types, MetricsPage& page) {
-  page.head("millrace_type_processed_total", "counter", "Runs that ended, by jobtype.");
+  page.head("millrace_type_processed_total", "counter", "Runs that ended, by type.");
   for (const LabelledType& each : types) {
     page.sample("millrace_type_processed_total", each.label, concat(each.meter.processed.total));
   }
-  page.head("millrace_type_failed_total", "counter", "Runs that failed, by jobtype.");
+  page.head("millrace_type_failed_total", "counter", "Runs that failed, by type.");
   for (const LabelledType& each : types) {
     page.sample("millrace_type_failed_total", each.label, concat(each.meter.failed.total));
   }
   page.head("millrace_type_run_seconds", "histogram",
-            "From the reservation to the end of the run, by jobtype.");
+            "From the reservation to the end of the run, by type.");
   for (const LabelledType& each : types) {
     page.histogram("millrace_type_run_seconds", each.label, each.meter.run);
   }

@@ -6,7 +6,7 @@
 #include "http/kit/json.hpp"
 #include "http/routes/handlers.hpp"
 
-/// How runs end, by jobtype.
+/// How runs end, by type.
 namespace millrace::http {
 namespace {
 

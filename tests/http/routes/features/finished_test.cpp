@@ -37,6 +37,25 @@ TEST_CASE("finished: the latest come first, with what is known of them") {
   CHECK(page["next"] == nullptr);
 }
 
+TEST_CASE("finished: a framework's jobs have the class that they wrapped") {
+  WebFixture web;
+  const JobId pushed = web.push("ActiveJob::QueueAdapters::FaktoryAdapter::JobWrapper", "default",
+                                R"(,"custom":{"wrapped":"InvoiceJob"})");
+  const std::string jid = web.read("/api/v1/jobs?state=ready")["jobs"][0]["jid"];
+  CHECK(web.fetch() == pushed);
+  web.acknowledge(pushed);
+  const JobId put = web.put(R"({"displayName":"App\\Mail","job":"x@call"})");
+  CHECK(web.post("/api/v1/jobs/" + std::to_string(put) + "/delete").status == 200);
+  const Json jobs = web.read("/api/v1/finished")["jobs"];
+  REQUIRE(jobs.size() == 2);
+  CHECK(jobs[0]["type"] == "App\\Mail");
+  CHECK(jobs[0]["jid"] == "beanstalk-" + std::to_string(put));
+  CHECK(jobs[1]["type"] == "InvoiceJob");
+  CHECK(jobs[1]["jid"] == jid);
+  CHECK(web.read("/api/v1/finished?type=Invoice*")["jobs"].size() == 1);
+  CHECK(web.read("/api/v1/jids/" + jid)["finished"].size() == 1);
+}
+
 TEST_CASE("finished: those that ended within a time") {
   WebFixture web;
   const auto begin = std::chrono::floor<std::chrono::milliseconds>(web.now.time_since_epoch());

@@ -29,7 +29,7 @@ TEST_CASE("metrics: jobs by queue and state, age, counters and histograms") {
   CHECK(has_line(text, "millrace_failed_total 1"));
 }
 
-TEST_CASE("metrics: runs by jobtype") {
+TEST_CASE("metrics: runs by type") {
   WebFixture web;
   CHECK(web.get("/metrics").body.find("{type=") == std::string::npos);
   web.fail(R"(Odd \"type\")", "x");

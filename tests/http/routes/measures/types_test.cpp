@@ -53,6 +53,21 @@ TEST_CASE("types: runs are counted and measured by type") {
   CHECK(sync["run_p50_s"] <= 0.05);
 }
 
+TEST_CASE("types: runs of a framework's jobs are measured by the class that they wrap") {
+  WebFixture web;
+  const JobId mail = web.push("ActiveJob::QueueAdapters::FaktoryAdapter::JobWrapper", "default",
+                              R"(,"custom":{"wrapped":"InvoiceJob"})");
+  CHECK(web.fetch() == mail);
+  web.acknowledge(mail);
+  const JobId put = web.put(R"({"displayName":"App\\Mail","job":"x@call"})");
+  CHECK(web.fetch() == put);
+  web.acknowledge(put);
+  CHECK(web.fetch() == web.put("x"));
+  CHECK(type_named(web, "InvoiceJob")["processed"] == 1);
+  CHECK(type_named(web, "App\\Mail")["processed"] == 1);
+  CHECK(web.read("/api/v1/types")["types"].size() == 2);
+}
+
 TEST_CASE("types: escapes in a name make no other type") {
   WebFixture web;
   run(web, "caf\xc3\xa9", 1s);
