@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <string_view>
 #include <utility>
 
 #include "journal/posix/directory_lock.hpp"
@@ -140,6 +142,17 @@ std::string parent_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+/// What a file system itself keeps in a volume: in its root, or in each directory. A file of that
+/// name, or a link, is somebody's.
+bool is_of_volume(int directory, const dirent& entry) {
+  constexpr std::array<std::string_view, 4> kNames = {"lost+found", ".snapshot", ".snapshots",
+                                                      ".zfs"};
+  if (std::ranges::find(kNames, entry.d_name) == kNames.end()) return false;
+  struct stat status = {};
+  return ::fstatat(directory, entry.d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+         S_ISDIR(status.st_mode);
+}
+
 }  // namespace
 
 Outcome<Done> PosixFileSystem::ensure_directory(const std::string& path) {
@@ -164,7 +177,8 @@ Outcome<std::vector<std::string>> PosixFileSystem::list(const std::string& direc
   errno = 0;
   while (const dirent* const entry = ::readdir(stream.get())) {
     const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") names.emplace_back(name);
+    if (name == "." || name == ".." || is_of_volume(::dirfd(stream.get()), *entry)) continue;
+    names.emplace_back(name);
   }
   if (errno != 0) return failed_to("list", directory, errno);
   return names;

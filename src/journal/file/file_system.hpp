@@ -73,7 +73,9 @@ class FileSystem {
   /// is. Its parent must exist.
   virtual Outcome<Done> ensure_directory(const std::string& path) = 0;
 
-  /// The names in a directory, in no order.
+  /// The names in a directory, in no order. Left out is what a file system itself keeps in a
+  /// volume: the directories `lost+found`, `.snapshot`, `.snapshots` and `.zfs`. So a volume that
+  /// was just made is empty.
   virtual Outcome<std::vector<std::string>> list(const std::string& directory) = 0;
 
   /// Creates an empty file, for its owner only. One that exists is a problem.

@@ -46,9 +46,10 @@ class Target {
   ~Target() {
     if (path_.empty()) return;
     std::error_code ignored;
-    for (const auto& entry : std::filesystem::directory_iterator(path_, ignored)) {
-      std::filesystem::remove(entry.path(), ignored);
-    }
+    // What the volume itself keeps is no file of ours.
+    const auto names = journal::PosixFileSystem().list(path_);
+    if (!names) return;
+    for (const std::string& name : *names) std::filesystem::remove(path_ + "/" + name, ignored);
     if (!was_there_) std::filesystem::remove(path_, ignored);
   }
 

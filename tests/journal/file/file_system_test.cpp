@@ -27,6 +27,30 @@ TEST_CASE("disk: a journal's directory and files are for its owner only") {
   CHECK(mode_of(path + "/lock") == 0600);
 }
 
+TEST_CASE("disk: what a file system keeps in a volume is not listed") {
+  PosixFileSystem files;
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() + "/volume";
+  REQUIRE(files.ensure_directory(path));
+  for (const char* const name : {"lost+found", ".snapshot", ".snapshots", ".zfs"}) {
+    REQUIRE(::mkdir((path + "/" + name).c_str(), 0700) == 0);
+  }
+  CHECK(files.list(path)->empty());
+  REQUIRE(::mkdir((path + "/lost").c_str(), 0700) == 0);
+  CHECK(*files.list(path) == std::vector<std::string>{"lost"});
+}
+
+TEST_CASE("disk: a file with the name of what a file system keeps is listed") {
+  PosixFileSystem files;
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() + "/lost+found";
+  REQUIRE(files.create(path));
+  CHECK(*files.list(directory.path()) == std::vector<std::string>{"lost+found"});
+  REQUIRE(files.remove(path));
+  REQUIRE(::symlink(directory.path().c_str(), path.c_str()) == 0);
+  CHECK(*files.list(directory.path()) == std::vector<std::string>{"lost+found"});
+}
+
 TEST_CASE("disk: a directory without a parent is not created") {
   PosixFileSystem files;
   const TemporaryDirectory directory;

@@ -89,6 +89,22 @@ TEST_CASE("backup: what cannot be copied leaves nothing behind") {
   CHECK_FALSE(std::filesystem::exists(scratch.path("copy")));
 }
 
+TEST_CASE("backup: into a fresh volume, again and again") {
+  const Scratch scratch;
+  const std::string data = scratch.path("data");
+  write_journal(data, {put_batch(1, "mail")});
+  std::filesystem::create_directories(data + "/lost+found");
+  const std::string volume = scratch.path("volume");
+  for (const char* const name : {"lost+found", ".snapshot", ".zfs"}) {
+    std::filesystem::create_directories(volume + "/" + name);
+  }
+  for (int i = 0; i < 2; ++i) {
+    CHECK(back_up_journal({.directory = data, .to = volume, .since = volume}));
+    CHECK(std::filesystem::is_directory(volume + "/lost+found"));
+  }
+  CHECK(has(check_journal(volume), "writes: 1"));
+}
+
 TEST_CASE("backup: not into a directory that has something, or into the journal's own") {
   const Scratch scratch;
   const std::string data = scratch.path("data");

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -248,6 +249,26 @@ TEST_CASE("restore: a directory that has something is left alone") {
   const std::string inside = backed.copy + "/new";
   CHECK(restore_refusal(restore_journal({.from = {backed.copy}, .to = inside})) ==
         inside + " must not be inside " + backed.copy);
+}
+
+TEST_CASE("restore: a fresh volume is a new directory") {
+  Backed backed;
+  backed.log.put(10);
+  REQUIRE(backed.grow());
+  const std::string volume = backed.scratch.path("new");
+  std::filesystem::create_directories(volume + "/lost+found");
+  CHECK(backed.restore());
+  CHECK(std::filesystem::is_directory(volume + "/lost+found"));
+}
+
+TEST_CASE("restore: a file named as what a volume keeps is no room for a restore") {
+  Backed backed;
+  backed.log.put(10);
+  REQUIRE(backed.grow());
+  const std::string volume = backed.scratch.path("new");
+  std::filesystem::create_directory(volume);
+  std::ofstream(volume + "/lost+found") << "mine";
+  CHECK(restore_refusal(backed.restore()) == volume + " is not empty; restore to a new directory");
 }
 
 TEST_CASE("restore: one that was interrupted is not served, and begins again") {

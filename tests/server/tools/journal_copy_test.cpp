@@ -84,6 +84,20 @@ TEST_CASE("salvage: a directory that holds something is left alone") {
   CHECK(has(check_journal(scratch.path("other")), "writes: 1"));
 }
 
+TEST_CASE("salvage: a fresh volume is a new directory, and stays as it is if nothing is copied") {
+  const Scratch scratch;
+  write_journal(scratch.path("data"), {put_batch(1, "mail")});
+  const std::string volume = scratch.path("volume");
+  std::filesystem::create_directories(volume + "/lost+found");
+  CHECK_FALSE(salvage_journal(scratch.path("nothing"), volume));
+  std::filesystem::create_directory(scratch.path("empty"));
+  CHECK_FALSE(salvage_journal(scratch.path("empty"), volume));
+  CHECK(std::filesystem::is_directory(volume + "/lost+found"));
+  CHECK(salvage_journal(scratch.path("data"), volume));
+  CHECK(std::filesystem::is_directory(volume + "/lost+found"));
+  CHECK(has(check_journal(volume), "writes: 1"));
+}
+
 TEST_CASE("salvage: a segment whose header is damaged is read with the salt of a later one") {
   const Scratch scratch;
   write_segments(scratch.path("data"));
