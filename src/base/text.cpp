@@ -8,6 +8,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <clocale>
+#include <cstdio>
+#include <cwchar>
 
 namespace millrace {
 namespace {
@@ -21,6 +24,56 @@ absl::string_view as_absl(std::string_view text) {
 bool is_same_letter(char a, char b) {
   return absl::ascii_tolower(static_cast<unsigned char>(a)) ==
          absl::ascii_tolower(static_cast<unsigned char>(b));
+}
+
+std::size_t length_after(unsigned char first) {
+  if (first < 0x80) return 1;
+  if (first >= 0xF0) return 4;
+  return first >= 0xE0 ? 3 : 2;
+}
+
+/// Marks without a width that turn the direction of text, hide in it, or break lines.
+bool is_hidden_mark(char32_t code) {
+  return code == 0xAD || code == 0x34F || code == 0x61C || code == 0x115F || code == 0x1160 ||
+         code == 0x180E || (code >= 0x200B && code <= 0x200F) ||
+         (code >= 0x2028 && code <= 0x202E) || (code >= 0x2060 && code <= 0x206F) ||
+         code == 0x3164 || code == 0xFEFF || code == 0xFFA0 || (code >= 0xFFF0 && code <= 0xFFFB) ||
+         (code >= 0xE0000 && code <= 0xE0FFF);
+}
+
+std::string escape_of(const Character& character) {
+  switch (character.code) {
+    case '\n':
+      return "\\n";
+    case '\r':
+      return "\\r";
+    case '\t':
+      return "\\t";
+    default:
+      break;
+  }
+  char text[16];
+  if (!character.is_valid || character.code < 0x100) {
+    const auto number = character.is_valid ? static_cast<unsigned>(character.code)
+                                           : static_cast<unsigned char>(character.bytes.front());
+    std::snprintf(text, sizeof text, "\\x%02x", number);
+  } else {
+    std::snprintf(text, sizeof text, "\\u{%x}", static_cast<unsigned>(character.code));
+  }
+  return text;
+}
+
+/// In units of UTF-16, as JSON has them.
+std::string json_escape_of(char32_t code) {
+  char text[16];
+  if (code < 0x10000) {
+    std::snprintf(text, sizeof text, "\\u%04x", static_cast<unsigned>(code));
+  } else {
+    const auto rest = static_cast<unsigned>(code - 0x10000);
+    std::snprintf(text, sizeof text, "\\u%04x\\u%04x", 0xD800 + (rest >> 10),
+                  0xDC00 + (rest & 0x3FF));
+  }
+  return text;
 }
 
 }  // namespace
@@ -116,6 +169,57 @@ std::string shell_word(std::string_view text) {
   std::string word = "'";
   for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return word + "'";
+}
+
+// ---- text that people read ----------------------------------------------------------------------
+
+Character first_character(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text.front());
+  const std::string_view bytes = text.substr(0, length_after(first));
+  if (!is_utf8(bytes)) return {.bytes = text.substr(0, 1)};
+  constexpr unsigned char kMasks[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
+  char32_t code = first & kMasks[bytes.size()];
+  for (const char c : bytes.substr(1)) code = code << 6 | (static_cast<unsigned char>(c) & 0x3F);
+  return {.bytes = bytes, .code = code, .is_valid = true};
+}
+
+/// The C library knows the width of characters in locales with UTF-8 only.
+int columns_of(char32_t code) {
+  if (code >= 0x20 && code < 0x7F) return 1;
+  static const locale_t kUtf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+  if (kUtf8 == nullptr) return 1;
+  const locale_t before = uselocale(kUtf8);
+  const int width = wcwidth(static_cast<wchar_t>(code));
+  uselocale(before);
+  return width;
+}
+
+bool is_harmless(const Character& character) {
+  const char32_t code = character.code;
+  if (code >= 0x20 && code < 0x7F) return true;
+  return code >= 0xA0 && !is_hidden_mark(code) && columns_of(code) >= 0;
+}
+
+std::string harmless(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  each_character(text, [&](const Character& character) {
+    is_harmless(character) ? void(out += character.bytes) : void(out += escape_of(character));
+    return true;
+  });
+  return out;
+}
+
+std::string harmless_json(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  each_character(text, [&](const Character& character) {
+    // JSON has escapes for lower ones already, or they are between its values.
+    const bool is_escaped = character.code >= 0x7F && !is_harmless(character);
+    out += is_escaped ? json_escape_of(character.code) : std::string(character.bytes);
+    return true;
+  });
+  return out;
 }
 
 }  // namespace millrace

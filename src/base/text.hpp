@@ -64,4 +64,44 @@ namespace millrace {
 /// The text as a shell takes it for one word: in quotes if it needs them.
 [[nodiscard]] std::string shell_word(std::string_view text);
 
+// ---- text that people read ----------------------------------------------------------------------
+
+// Names and errors come from whoever pushes jobs. The log, metrics and all that is printed go
+// through here.
+
+/// One character of UTF-8, or a byte that begins none.
+struct Character {
+  std::string_view bytes;
+  char32_t code = 0;
+  bool is_valid = false;
+};
+
+/// `text` is not empty.
+[[nodiscard]] Character first_character(std::string_view text);
+
+/// Until `use` answers false.
+template <typename Use>
+void each_character(std::string_view text, const Use& use) {
+  while (!text.empty()) {
+    const Character character = first_character(text);
+    if (!use(character)) return;
+    text.remove_prefix(character.bytes.size());
+  }
+}
+
+/// How many columns of a terminal a character takes; below 0: none of its fonts has it, or the
+/// terminal obeys it.
+[[nodiscard]] int columns_of(char32_t code);
+
+/// False for what a terminal obeys or nobody sees: control characters (C0, DEL, C1), ends of lines
+/// and paragraphs, marks that turn the direction of text, characters without a width that hide in
+/// it, what is no character, and bytes that are not UTF-8.
+[[nodiscard]] bool is_harmless(const Character& character);
+
+/// The text in one line. What is not harmless is shown as `\n`, `\x1b` or `\u{202e}`.
+[[nodiscard]] std::string harmless(std::string_view text);
+
+/// The same for a text of JSON, which keeps its meaning: there the escapes are those of JSON.
+[[nodiscard]] std::string harmless_json(std::string_view text);
+
 }  // namespace millrace

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "base/number.hpp"
+#include "base/text.hpp"
 #include "cli/members.hpp"
-#include "cli/show/width.hpp"
 
 namespace millrace::cli {
 

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text.hpp"
 #include "cli/cli.hpp"
 #include "cli/show/console.hpp"
-#include "cli/show/width.hpp"
 #include "server/backup/backup_files.hpp"
 #include "server/local/local_verbs.hpp"
 #include "server/options/beanstalkd_options.hpp"
@@ -42,7 +42,7 @@ constexpr int kExitDamaged = 4;
 
 /// A text may repeat an argument, or a name from a file: it cannot move the cursor.
 int fail(std::string_view program, const std::string& text, int code) {
-  std::fprintf(stderr, "%s: %s\n", program.data(), millrace::cli::harmless(text).c_str());
+  std::fprintf(stderr, "%s: %s\n", program.data(), millrace::harmless(text).c_str());
   return code;
 }
 

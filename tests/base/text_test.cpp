@@ -97,4 +97,39 @@ TEST_CASE("percent: a broken escape is refused") {
   }
 }
 
+TEST_CASE("harmless: what a terminal obeys is shown, and all other text stays") {
+  CHECK(harmless("a\x1b[31mb") == "a\\x1b[31mb");
+  CHECK(harmless("one\ntwo\r\tthree") == "one\\ntwo\\r\\tthree");
+  CHECK(harmless(std::string_view("\0\x7f", 2)) == "\\x00\\x7f");
+  CHECK(harmless("\u009b31m") == "\\x9b31m");
+  CHECK(harmless("grüße 李 🎉 e\u0301") == "grüße 李 🎉 e\u0301");
+}
+
+TEST_CASE("harmless: marks that turn or hide text are shown") {
+  CHECK(harmless("a\u202eb") == "a\\u{202e}b");
+  CHECK(harmless("\u200b\u2066\ufeff") == "\\u{200b}\\u{2066}\\u{feff}");
+  CHECK(harmless("\U000e0041") == "\\u{e0041}");
+}
+
+TEST_CASE("harmless: each class of characters that nobody sees, or a terminal obeys") {
+  CHECK(harmless("\u0080\u0085\u009f") == "\\x80\\x85\\x9f");
+  CHECK(harmless("\u200e\u200f\u061c") == "\\u{200e}\\u{200f}\\u{61c}");
+  CHECK(harmless("\u202a\u202b\u202c\u202d") == "\\u{202a}\\u{202b}\\u{202c}\\u{202d}");
+  CHECK(harmless("\u2067\u2068\u2069") == "\\u{2067}\\u{2068}\\u{2069}");
+  CHECK(harmless("\u2028\u2029") == "\\u{2028}\\u{2029}");
+  CHECK(harmless("\u200d\u2060\u3164\u00ad") == "\\u{200d}\\u{2060}\\u{3164}\\xad");
+  CHECK(harmless("\xed\xa0\x80\xc0\xaf") == "\\xed\\xa0\\x80\\xc0\\xaf");
+}
+
+TEST_CASE("harmless: bytes that are not UTF-8 are shown one by one") {
+  CHECK(harmless("a\xff\xc3") == "a\\xff\\xc3");
+  CHECK(harmless("\xe6\x9d") == "\\xe6\\x9d");
+}
+
+TEST_CASE("harmless: JSON keeps its meaning") {
+  CHECK(harmless_json("{\"a\": \"李\\u001b\"}\n") == "{\"a\": \"李\\u001b\"}\n");
+  CHECK(harmless_json("\"\u009b\u202e\x7f\"") == "\"\\u009b\\u202e\\u007f\"");
+  CHECK(harmless_json("\"\U000e0041\"") == "\"\\udb40\\udc41\"");
+}
+
 }  // namespace millrace

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "base/text.hpp"
 #include "cli/show/width.hpp"
 
 namespace millrace::cli {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "base/text.hpp"
 #include "cli/show/width.hpp"
 
 namespace millrace::cli {

@@ -1,137 +1,18 @@
 #include "cli/show/width.hpp"
 
 #include <algorithm>
-#include <clocale>
-#include <cstdint>
-#include <cstdio>
-#include <cwchar>
 
 #include "base/text.hpp"
 
 namespace millrace::cli {
 namespace {
 
-/// One character, or a byte that begins none.
-struct Character {
-  std::string_view bytes;
-  char32_t code = 0;
-  bool is_valid = false;
-};
-
-std::size_t length_after(unsigned char first) {
-  if (first < 0x80) return 1;
-  if (first >= 0xF0) return 4;
-  return first >= 0xE0 ? 3 : 2;
-}
-
-/// `text` is not empty.
-Character first_of(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text.front());
-  const std::string_view bytes = text.substr(0, length_after(first));
-  if (!is_utf8(bytes)) return {.bytes = text.substr(0, 1)};
-  constexpr unsigned char kMasks[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
-  char32_t code = first & kMasks[bytes.size()];
-  for (const char c : bytes.substr(1)) code = code << 6 | (static_cast<unsigned char>(c) & 0x3F);
-  return {.bytes = bytes, .code = code, .is_valid = true};
-}
-
-template <typename Use>
-void each_character(std::string_view text, const Use& use) {
-  while (!text.empty()) {
-    const Character character = first_of(text);
-    if (!use(character)) return;
-    text.remove_prefix(character.bytes.size());
-  }
-}
-
-/// The C library knows the width of characters in locales with UTF-8 only.
-int width_in_locale(char32_t code) {
-  static const locale_t kUtf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
-  if (kUtf8 == nullptr) return 1;
-  const locale_t before = uselocale(kUtf8);
-  const int width = wcwidth(static_cast<wchar_t>(code));
-  uselocale(before);
-  return width;
-}
-
-/// Marks without a width that turn the direction of text, hide in it, or break lines.
-bool is_hidden_mark(char32_t code) {
-  return code == 0xAD || code == 0x61C || code == 0x180E || (code >= 0x200B && code <= 0x200F) ||
-         (code >= 0x2028 && code <= 0x202E) || (code >= 0x2060 && code <= 0x206F) ||
-         code == 0xFEFF || (code >= 0xFFF0 && code <= 0xFFFB) ||
-         (code >= 0xE0000 && code <= 0xE0FFF);
-}
-
-bool is_obeyed(char32_t code) {
-  return code < 0x20 || (code >= 0x7F && code < 0xA0) || is_hidden_mark(code) ||
-         width_in_locale(code) < 0;
-}
-
-std::string escape_of(const Character& character) {
-  switch (character.code) {
-    case '\n':
-      return "\\n";
-    case '\r':
-      return "\\r";
-    case '\t':
-      return "\\t";
-    default:
-      break;
-  }
-  char text[16];
-  if (!character.is_valid || character.code < 0x100) {
-    const auto number = character.is_valid ? static_cast<unsigned>(character.code)
-                                           : static_cast<unsigned char>(character.bytes.front());
-    std::snprintf(text, sizeof text, "\\x%02x", number);
-  } else {
-    std::snprintf(text, sizeof text, "\\u{%x}", static_cast<unsigned>(character.code));
-  }
-  return text;
-}
-
-/// In units of UTF-16, as JSON has them.
-std::string json_escape_of(char32_t code) {
-  char text[16];
-  if (code < 0x10000) {
-    std::snprintf(text, sizeof text, "\\u%04x", static_cast<unsigned>(code));
-  } else {
-    const auto rest = static_cast<unsigned>(code - 0x10000);
-    std::snprintf(text, sizeof text, "\\u%04x\\u%04x", 0xD800 + (rest >> 10),
-                  0xDC00 + (rest & 0x3FF));
-  }
-  return text;
-}
-
 std::size_t width_of(const Character& character) {
-  if (character.is_valid && character.code < 0x7F) return 1;
-  const int width = character.is_valid ? width_in_locale(character.code) : 1;
+  const int width = character.is_valid ? columns_of(character.code) : 1;
   return width < 0 ? 1 : static_cast<std::size_t>(width);
 }
 
 }  // namespace
-
-std::string harmless(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  each_character(text, [&](const Character& character) {
-    const bool is_shown = character.is_valid && !is_obeyed(character.code);
-    out += is_shown ? std::string(character.bytes) : escape_of(character);
-    return true;
-  });
-  return out;
-}
-
-std::string harmless_json(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  each_character(text, [&](const Character& character) {
-    // JSON has escapes for lower ones already, or they are between its values.
-    const bool is_escaped = character.code >= 0x7F && is_obeyed(character.code);
-    out += is_escaped ? json_escape_of(character.code) : std::string(character.bytes);
-    return true;
-  });
-  return out;
-}
 
 std::size_t display_width(std::string_view text) {
   std::size_t width = 0;

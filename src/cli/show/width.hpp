@@ -5,16 +5,8 @@
 #include <string_view>
 #include <vector>
 
-/// Text of others on a terminal: names and errors come from whoever pushes jobs.
+/// Harmless text (`base/text.hpp`) on a terminal.
 namespace millrace::cli {
-
-/// The text in one line, without anything that a terminal would obey: control characters, marks
-/// that change the direction of text, and bytes that are not UTF-8 are shown as `\n`, `\x1b` or
-/// `\u{202e}`.
-[[nodiscard]] std::string harmless(std::string_view text);
-
-/// The same for a text of JSON, which keeps its meaning: there the escapes are those of JSON.
-[[nodiscard]] std::string harmless_json(std::string_view text);
 
 /// How many columns of a terminal a harmless text takes: a Chinese character takes two, an accent
 /// of its own none.

@@ -7,10 +7,10 @@
 #include <string>
 #include <utility>
 
+#include "base/text.hpp"
 #include "cli/interrupts.hpp"
 #include "cli/members.hpp"
 #include "cli/show/screen.hpp"
-#include "cli/show/width.hpp"
 #include "cli/top/top_data.hpp"
 #include "cli/top/top_view.hpp"
 #include "cli/verbs/verbs.hpp"

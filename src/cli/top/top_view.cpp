@@ -6,7 +6,6 @@
 #include "base/text.hpp"
 #include "cli/members.hpp"
 #include "cli/show/table.hpp"
-#include "cli/show/width.hpp"
 #include "http/kit/text.hpp"
 
 namespace millrace::cli {

@@ -1,7 +1,7 @@
+#include "base/text.hpp"
 #include "cli/all_queues.hpp"
 #include "cli/members.hpp"
 #include "cli/show/table.hpp"
-#include "cli/show/width.hpp"
 #include "cli/verbs/verbs.hpp"
 
 namespace millrace::cli {

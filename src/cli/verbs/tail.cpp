@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text.hpp"
 #include "cli/all_queues.hpp"
 #include "cli/interrupts.hpp"
 #include "cli/members.hpp"

@@ -93,12 +93,12 @@ void append_json_string(std::string_view text, std::string& out) {
 }
 
 std::string one_line(std::string_view text) {
-  std::string out(text.substr(0, kEchoBytesMax));
-  for (char& c : out) {
-    const auto byte = static_cast<unsigned char>(c);
-    // A control character could confuse a terminal that shows the text.
-    if (byte < 0x20 || byte == 0x7F) c = '?';
-  }
+  std::string out;
+  // Clients may show it on a terminal.
+  each_character(cut(text, kEchoBytesMax), [&out](const Character& character) {
+    out += is_harmless(character) ? character.bytes : "?";
+    return true;
+  });
   return out;
 }
 

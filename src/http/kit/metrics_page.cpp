@@ -4,22 +4,16 @@
 #include <cstdio>
 
 #include "base/text.hpp"
-#include "http/kit/json.hpp"
 #include "http/kit/text.hpp"
 
 namespace millrace::http {
 
 std::string metrics_label(const char* name, std::string_view value) {
   std::string text;
-  for (const char c : cut(value, 1024)) {
-    if (c == '\n') {
-      text += "\\n";
-      continue;
-    }
+  for (const char c : harmless(cut(value, 1024))) {
     if (c == '"' || c == '\\') text += '\\';
     text += c;
   }
-  if (!is_utf8(text)) text = dump(text).substr(1, dump(text).size() - 2);
   return concat(name, "=\"", text, "\"");
 }
 

@@ -2,9 +2,9 @@
 #include <string>
 #include <vector>
 
+#include "base/text.hpp"
 #include "cli/session.hpp"
 #include "cli/show/table.hpp"
-#include "cli/show/width.hpp"
 #include "server/doctor/directory_checks.hpp"
 #include "server/doctor/machine_checks.hpp"
 #include "server/doctor/server_checks.hpp"
@@ -40,7 +40,7 @@ void print_finding(cli::Console& console, const Finding& finding) {
   const std::string blanks(kIndent, ' ');
   console.print(blanks + console.broken(finding.to_do, kIndent) + "\n");
   if (finding.command.empty()) return;
-  console.print(blanks + "$ " + cli::harmless(finding.command) + "\n");
+  console.print(blanks + "$ " + harmless(finding.command) + "\n");
 }
 
 bool is_url(const std::string& target) {

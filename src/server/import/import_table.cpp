@@ -1,5 +1,6 @@
 #include "server/import/import_table.hpp"
 
+#include "base/text.hpp"
 #include "cli/show/table.hpp"
 #include "cli/show/width.hpp"
 #include "http/kit/text.hpp"
@@ -12,7 +13,7 @@ constexpr std::size_t kShownQueueColumns = 60;
 
 /// Names may come from a damaged file. They often differ at their ends only.
 std::string shown_name(std::string_view queue) {
-  return cli::cut_middle_to_width(cli::harmless(queue), kShownQueueColumns);
+  return cli::cut_middle_to_width(harmless(queue), kShownQueueColumns);
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <ctime>
 
+#include "base/text.hpp"
+
 namespace millrace::server {
 namespace {
 
@@ -19,13 +21,12 @@ void append_value(std::string_view value, std::string& line) {
     line += value;
     return;
   }
-  line += '"';
+  std::string quoted;
   for (const char c : value) {
-    if (c == '"' || c == '\\') line += '\\';
-    const bool is_control = static_cast<unsigned char>(c) < ' ' || c == '\x7f';
-    line += is_control ? '?' : c;
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
   }
-  line += '"';
+  line += '"' + harmless(quoted) + '"';
 }
 
 void write_to_stderr(std::string_view line) {

@@ -17,18 +17,16 @@ enum class Part { kName, kTag };
 /// A tag may have colons: `env:production` is one.
 bool is_kept(char c, Part part) {
   constexpr std::string_view kEnds = "|#,@ ";
-  if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') return false;
   if (kEnds.find(c) != std::string_view::npos) return false;
   return part == Part::kTag || c != ':';
 }
 
 void append(std::string_view text, Part part, std::size_t max, std::string& out) {
-  text = cut(text, max);
-  const bool is_text = is_utf8(text);
-  for (const char c : text) {
-    const bool is_ascii = (c & 0x80) == 0;
-    out += is_kept(c, part) && (is_text || is_ascii) ? c : '_';
-  }
+  each_character(cut(text, max), [&](const Character& character) {
+    const bool is_shown = is_harmless(character) && is_kept(character.bytes.front(), part);
+    out += is_shown ? character.bytes : "_";
+    return true;
+  });
 }
 
 /// Whole numbers without a point, others with three digits after it.

@@ -14,6 +14,14 @@ TEST_CASE("metrics page: a metric has its help, its kind and its samples") {
         "# HELP b More.\n# TYPE b counter\nb{x=\"1\"} 2\n");
 }
 
+TEST_CASE("metrics page: a label has nothing that a terminal obeys or nobody sees") {
+  CHECK(metrics_label("a", "App\\Mail \"x\"") == R"(a="App\\Mail \"x\"")");
+  CHECK(metrics_label("a", "\x1b[1m\n\x7f\u009b") == R"(a="\\x1b[1m\\n\\x7f\\x9b")");
+  CHECK(metrics_label("a", "\u202e\u2066\u200f\u2028\u200b") ==
+        R"(a="\\u{202e}\\u{2066}\\u{200f}\\u{2028}\\u{200b}")");
+  CHECK(metrics_label("a", "gr\u00fc\u00dfe \xff") == "a=\"gr\u00fc\u00dfe \\\\xff\"");
+}
+
 TEST_CASE("metrics page: a bucket of a histogram counts all that is below its bound") {
   Histogram histogram;
   histogram.add(1ms);

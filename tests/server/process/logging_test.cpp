@@ -60,7 +60,16 @@ TEST_CASE("log: a value that could be misread is quoted") {
 TEST_CASE("log: a value cannot begin a line of its own") {
   CapturedLog captured;
   captured.log.event("e", {{"a", "x\nforged event"}});
-  CHECK(captured.line() == R"(e a="x?forged event")");
+  CHECK(captured.line() == R"(e a="x\nforged event")");
+}
+
+TEST_CASE("log: a value has nothing that a terminal obeys or nobody sees") {
+  CapturedLog captured;
+  captured.log.event("e", {{"a", "\x1b[1m\x7f\u009b"}, {"b", "\u202e\u2066\u200f\u2028\u200b"}});
+  CHECK(captured.line() == R"(e a="\x1b[1m\x7f\x9b" b="\u{202e}\u{2066}\u{200f}\u{2028}\u{200b}")");
+  CapturedLog other;
+  other.log.event("e", {{"a", "gr\u00fc\u00dfe"}, {"b", "\xff"}, {"c", "\\x1b"}});
+  CHECK(other.line() == "e a=\"gr\u00fc\u00dfe\" b=\"\\xff\" c=\"\\\\x1b\"");
 }
 
 TEST_CASE("log limit: admits one in an interval and counts the rest") {

@@ -11,7 +11,6 @@
 #include "base/number.hpp"
 #include "base/text.hpp"
 #include "beanstalk/argument.hpp"
-#include "cli/show/width.hpp"
 #include "client/beanstalk.hpp"
 #include "http/kit/text.hpp"
 #include "journal/file/file_system.hpp"
@@ -290,7 +289,7 @@ Outcome<JournalReport> import_running(const ImportChoice& choice) {
                    " could not be deleted there, and may be run twice\n";
   }
   for (const std::string& tube : drain.unnamed()) {
-    report.text += "not emptied: tube " + cli::harmless(tube) + ", which no command can name\n";
+    report.text += "not emptied: tube " + harmless(tube) + ", which no command can name\n";
   }
   report.text += "next: start a server with the data directory " + choice.into + "\n";
   if (const std::size_t count = drain.unnamed().size(); count > 0) {
