@@ -12,10 +12,14 @@ const CAUSES = {
 /** Within a lease and the time between two reports, everybody is about as far. */
 const LAG_S = 3;
 
+const portNames = ({ out_of_reach: ports }) =>
+  ports.map((port) => port.split("=")[0]).join(", ");
+
 function state(node) {
   if (node.is_silent) return badge(`silent for ${span(node.heard_seconds)}`, "dead", "✕");
   if (node.has_namesake) return badge("name used twice", "dead", "▲");
   if (node.problem) return badge("cannot reach the log", "dead", "▲");
+  if (node.out_of_reach) return badge(`cannot relay ${portNames(node)}`, "dead", "▲");
   if (node.role === "leader") return badge("leads", "reserved", "▶");
   if (node.lag_seconds > LAG_S) return badge("behind", "paused", "◷");
   return badge("follows", "ready", "●");

@@ -37,8 +37,7 @@ class Notices {
   /// A server that says that it is the node `claimed` (empty: none) told this one of itself.
   void report_refused(const std::string& claimed, const std::string& reason, Time now);
 
-  /// The ports of that leader whose addresses are also those of this server, so it cannot reach
-  /// them. Empty: none.
+  /// The ports of that leader to which this server cannot pass clients on. Empty: none.
   void leader_out_of_reach(const std::string& node, const std::string& ports, Time now);
 
   /// How many jobs asked for a lock without a time since the process began.

@@ -95,6 +95,20 @@ Outcome<Server::Sockets> open_ports(const Config& config, const Server::Options&
   return Server::bind(options, std::move(*given), log);
 }
 
+/// What the other servers that share the log are told.
+std::string tell_ports(const Server::Sockets& sockets, const Config& config) {
+  std::vector<OwnPort> ports;
+  const auto add = [&ports](const char* name, const std::optional<BoundSocket>& socket) {
+    if (socket) ports.push_back({name, socket->address(), socket->is_local()});
+  };
+  add("beanstalk", sockets.beanstalk);
+  add("faktory", sockets.faktory);
+  add("web", sockets.web);
+  return advertised_ports(ports, {.advertised = config.advertise,
+                                  .hostname = host_facts().hostname,
+                                  .loopback = loopback_name()});
+}
+
 /// In beanstalkd's form: a unix socket is its path alone.
 std::string text_of(const Address& address) {
   return address.is_unix() ? address.path : address.text();
@@ -328,7 +342,8 @@ class SharedRun {
       if (last_signal_) return Problem{"a signal came"};
       // An engine that is away keeps a caller waiting.
       auto attempt = std::async(std::launch::async, [&] {
-        auto opened = open_shared_journal(context_.config, files_, clock_, context_.log);
+        auto opened =
+            open_shared_journal(context_.config, files_, clock_, context_.log, options_.own_ports);
         lobby.poller().wake();
         return opened;
       });
@@ -436,19 +451,19 @@ Result<Ended, StartFailure> serve(const Config& config, const Log& log,
   options.random_seed = random_number();
   options.lock_secret = {.low = random_number(), .high = random_number()};
   options.node = config.node;
-  if (!config.log.empty()) {
-    options.log_url = engines::shown_url(config.log);
-    options.own_ports = advertised_ports(config, host_facts().hostname);
-  }
-  if (!config.log.empty() && !config.keeps_ports_closed) {
-    options.relay = Relay::Options{.node = config.node, .own_ports = options.own_ports};
-  }
   if (config.personality.announcement == Personality::Announcement::kBeanstalkd) {
     options.on_visit = announce_visit;
   }
   // The order matters: ports below 1024 need root, and the journal must belong to the user.
   auto sockets = open_ports(config, options, log);
   if (!sockets) return failure(Step::kListen, sockets.error());
+  if (!config.log.empty()) {
+    options.log_url = engines::shown_url(config.log);
+    options.own_ports = tell_ports(*sockets, config);
+  }
+  if (!config.log.empty() && !config.keeps_ports_closed) {
+    options.relay = Relay::Options{.node = config.node, .own_ports = options.own_ports};
+  }
   if (auto given_up = give_up_rights(config); !given_up) return given_up.error();
   Config in_force = config;
   ServiceManager manager(config.handover, process_id(), log);

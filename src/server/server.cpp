@@ -113,7 +113,10 @@ Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, 
                           if (options_.on_visit) options_.on_visit(Visit::kOver, descriptor);
                         }}),
       instance_(random_number()),
-      node_reporter_(poller_, options_.tls != nullptr) {
+      node_reporter_(poller_, {.is_encrypted = options_.tls != nullptr,
+                               .may_reach = [this](const SocketName& leader) {
+                                 return listening_.may_reach("web", leader);
+                               }}) {
   cron_.set(options_.cron);
   statsd_.set(options_.statsd);
   if (options_.memory_bytes_max == 0) return;
@@ -164,6 +167,8 @@ Outcome<Done> Server::open(Sockets sockets) {
   if (auto replayed = replay(); !replayed) return replayed;
   role_.has_replayed();
   if (shared_ != nullptr) {
+    for (const Gate& gate : gates_) listening_.add(gate.name, gate.listener->descriptor());
+    if (web_) listening_.add("web", web_->descriptor());
     if (!options_.relay) return Done{};
     return open_relay();
   }

@@ -27,6 +27,7 @@
 #include "server/notices.hpp"
 #include "server/process/clock.hpp"
 #include "server/process/logging.hpp"
+#include "server/relay/own_ports.hpp"
 #include "server/relay/relay.hpp"
 #include "server/relay/web_screen.hpp"
 #include "server/role/lease_keeper.hpp"
@@ -217,6 +218,7 @@ class Server : private Duties, private Deadline {
   [[nodiscard]] http::NodeReport own_report() const;
   void take_report(http::NodeReport report);
   void report(Time now, const std::optional<SharedJournal::Leader>& leader);
+  [[nodiscard]] std::vector<std::string> out_of_reach() const;
   [[nodiscard]] const std::string& web_password() const;
   [[nodiscard]] std::optional<std::string> answer_web(std::string_view method,
                                                       std::string_view path) const;
@@ -262,6 +264,7 @@ class Server : private Duties, private Deadline {
   std::optional<WebScreen> web_screen_;
   std::unique_ptr<Listener> web_listener_;
   std::unique_ptr<WebService> web_;  ///< null: closed
+  OwnPorts listening_;               ///< of a server that shares its log
   const std::uint64_t instance_;     ///< random: tells it from others of its name
   NodeReporter node_reporter_;       ///< used while another server leads
   NodeReports node_reports_;         ///< since this one leads

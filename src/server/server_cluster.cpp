@@ -15,16 +15,24 @@ double as_seconds(Duration duration) {
   return std::chrono::duration<double>(std::max(duration, Duration{})).count();
 }
 
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
 }  // namespace
 
 http::LeadershipFacts Server::leadership() const {
   if (shared_ == nullptr) return {};
   const Time now = clock_.now();
-  http::LeadershipFacts facts{.node = options_.node,
-                              .relayed = relay_ ? relay_->relayed_count() : 0,
-                              .takeovers = options_.takeovers + (has_taken_over() ? 1 : 0),
-                              .log = shared_->figures(),
-                              .problem = shared_->problem()};
+  http::LeadershipFacts facts{
+      .node = options_.node,
+      .relayed = relay_ ? relay_->relayed_count() : 0,
+      .takeovers = options_.takeovers + (has_taken_over() ? 1 : 0),
+      .log = shared_->figures(),
+      .problem = shared_->problem(),
+      .out_of_reach = has_taken_over() ? std::vector<std::string>{} : out_of_reach()};
   if (const auto leader = shared_->leader()) {
     facts.epoch = static_cast<std::uint64_t>(leader->epoch);
     facts.since_takeover_seconds = as_seconds(now - leader->claimed_at);
@@ -48,7 +56,15 @@ http::NodeReport Server::own_report() const {
           .ports = options_.own_ports,
           .applied = facts.log->applied,
           .lag_seconds = facts.lag_seconds,
-          .problem = facts.problem};
+          .problem = facts.problem,
+          .out_of_reach = joined(facts.out_of_reach)};
+}
+
+/// The ports of the leader to which this server passes no clients on, or sends no reports.
+std::vector<std::string> Server::out_of_reach() const {
+  if (relay_) return relay_->out_of_reach();
+  return node_reporter_.is_out_of_reach() ? std::vector<std::string>{"web"}
+                                          : std::vector<std::string>{};
 }
 
 http::ClusterFacts Server::cluster() const {
@@ -75,10 +91,9 @@ void Server::take_report(http::NodeReport report) {
 
 void Server::report(Time now, const std::optional<SharedJournal::Leader>& leader) {
   std::optional<Address> address;
-  if (leader && !leader->has_released && leader->node != options_.node) {
-    const std::string own = same_ports(leader->notes, options_.own_ports);
-    notices_.leader_out_of_reach(leader->node, own, now);
-    if (!find_port(own, "web")) address = find_port(leader->notes, "web");
+  if (leader && !leader->has_released && !leader->holds && leader->node != options_.node) {
+    address = find_leader_port(leader->notes, options_.own_ports, "web");
+    notices_.leader_out_of_reach(leader->node, joined(out_of_reach()), now);
   }
   node_reporter_.work(address, now, [this] {
     std::string text = encode(own_report());

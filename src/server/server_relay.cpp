@@ -27,11 +27,14 @@ void Server::let_in(const Gate& gate, Listener::Accepted accepted) {
 Relay::Options Server::relay_options() const {
   Relay::Options options = options_.relay.value_or(Relay::Options{});
   options.is_encrypted = options_.tls != nullptr;
+  options.listening = listening_;
   return options;
 }
 
 Outcome<Done> Server::open_relay() {
   relay_.emplace(poller_, relay_options());
+  for (const Gate& gate : gates_) relay_->open(gate.name);
+  if (web_) relay_->open("web");
   if (auto listening = listen_at_gates(); !listening) return listening;
   return open_web_relay();
 }
@@ -107,7 +110,8 @@ void Server::lose_touch() {
 
 std::optional<std::string> Server::answer_web(std::string_view method,
                                               std::string_view path) const {
-  if (method != "GET" && method != "HEAD") return std::nullopt;
+  const bool is_report = method == "POST" && path == http::kReportPath;
+  if (!is_report && method != "GET" && method != "HEAD") return std::nullopt;
   const auto response = http::answer_on_standby(leadership(), path);
   if (!response) return std::nullopt;
   return "HTTP/1.1 " + std::to_string(response->status) +
@@ -115,7 +119,7 @@ std::optional<std::string> Server::answer_web(std::string_view method,
          "\r\nContent-Type: " + response->type +
          "\r\nContent-Length: " + std::to_string(response->body.size()) +
          "\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n" +
-         (method == "GET" ? response->body : "");
+         (method == "HEAD" ? "" : response->body);
 }
 
 void Server::relay(Time now, const std::optional<SharedJournal::Leader>& leader) {

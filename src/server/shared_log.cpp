@@ -8,6 +8,7 @@
 #include "journal/shared/cache_directory.hpp"
 #include "server/options/password.hpp"
 #include "server/process/process.hpp"
+#include "server/relay/leader_address.hpp"
 
 namespace millrace::server {
 namespace {
@@ -16,14 +17,19 @@ bool is_any_host(const std::string& host) {
   return host == "0.0.0.0" || host == "::" || host.empty();
 }
 
-std::string advertised(const Config& config, const Address& port, const std::string& hostname) {
-  Address shown = port;
-  if (!config.advertise.empty()) {
-    shown.host = config.advertise;
-  } else if (is_any_host(port.host)) {
-    shown.host = hostname;
+/// `name=address`. A port on loopback is another one for each reader.
+std::string advertised(const OwnPort& port, const MachineNames& names) {
+  Address shown = port.address;
+  std::string name = port.name;
+  if (const std::string& host = names.advertised; !host.empty()) {
+    const bool has_brackets = host.starts_with('[') && host.ends_with(']');
+    shown.host = has_brackets ? host.substr(1, host.size() - 2) : host;
+  } else if (port.is_local) {
+    name = std::string(kLocalPrefix) + name;
+  } else if (is_any_host(shown.host)) {
+    shown.host = names.hostname;
   }
-  return shown.text();
+  return name + "=" + shown.text();
 }
 
 Outcome<engines::Options> engine_options(const Config& config, const Log& log) {
@@ -67,13 +73,14 @@ struct SharedParts {
   journal::FileSystem& files;
   Clock& clock;
   const Log& log;
+  std::string ports;
+  bool holds = false;
 };
 
 using SharedOpened = Outcome<std::unique_ptr<journal::ReplicatedJournal>>;
 
 /// The directory stays as it is where the log cannot be used: so the engine was asked before.
-SharedOpened open_over(const SharedParts& parts, std::unique_ptr<journal::LogService> service,
-                       bool holds) {
+SharedOpened open_over(const SharedParts& parts, std::unique_ptr<journal::LogService> service) {
   const Config& config = parts.config;
   if (auto prepared = prepare_cache(parts.files, config); !prepared) return prepared.error();
   journal::FileJournalOptions cache_options;
@@ -90,11 +97,11 @@ SharedOpened open_over(const SharedParts& parts, std::unique_ptr<journal::LogSer
   if (!cache) return cache.error();
   journal::ReplicatedJournalOptions shared;
   shared.node = config.node;
-  shared.notes = advertised_ports(config, host_facts().hostname);
+  shared.notes = parts.ports;
   shared.writer = random_name();
   shared.log = random_name();
   shared.lease = config.lease;
-  shared.holds = holds;
+  shared.holds = parts.holds;
   shared.now = [&clock = parts.clock] { return clock.now(); };
   return std::make_unique<journal::ReplicatedJournal>(std::move(*cache), std::move(service),
                                                       std::move(shared));
@@ -113,16 +120,14 @@ Outcome<std::unique_ptr<journal::LogService>> open_log(const Config& config, con
   return engines::open_log_service(config.log, *options);
 }
 
-std::string advertised_ports(const Config& config, const std::string& hostname) {
+std::string advertised_ports(const std::vector<OwnPort>& ports, const MachineNames& names) {
   std::string text;
-  const auto add = [&](const char* name, const std::optional<Address>& port) {
-    if (!port || port->is_unix()) return;
-    text += std::string(text.empty() ? "" : " ") + name + "=" + advertised(config, *port, hostname);
-  };
-  add("beanstalk", config.beanstalk);
-  add("faktory", config.faktory);
-  add("web", config.web);
-  return text;
+  for (const OwnPort& port : ports) {
+    if (!port.address.is_unix()) text += advertised(port, names) + " ";
+  }
+  // It tells nothing to somebody who has not the same one.
+  if (!names.loopback.empty()) return text + std::string(kLoopbackWord) + "=" + names.loopback;
+  return text.substr(0, text.find_last_not_of(' ') + 1);
 }
 
 Outcome<Done> refuse_cache(journal::FileSystem& files, const Config& config) {
@@ -145,21 +150,23 @@ Outcome<Done> refuse_cache(journal::FileSystem& files, const Config& config) {
 Outcome<std::unique_ptr<journal::ReplicatedJournal>> open_shared_journal(const Config& config,
                                                                          journal::FileSystem& files,
                                                                          Clock& clock,
-                                                                         const Log& log) {
+                                                                         const Log& log,
+                                                                         const std::string& ports) {
   if (auto fit = refuse_journal(files, config); !fit) return fit.error();
   auto service = open_log(config, log);
   if (!service) return service.error();
   // Before the cache is read, which takes a while.
   if (const auto extent = (*service)->extent(); !extent) return extent.error();
-  return open_over({.config = config, .files = files, .clock = clock, .log = log},
-                   std::move(*service), false);
+  return open_over({.config = config, .files = files, .clock = clock, .log = log, .ports = ports},
+                   std::move(*service));
 }
 
 Outcome<std::unique_ptr<journal::ReplicatedJournal>> open_holding_journal(
     const Config& config, journal::FileSystem& files, Clock& clock, const Log& log,
     std::unique_ptr<journal::LogService> service) {
-  return open_over({.config = config, .files = files, .clock = clock, .log = log},
-                   std::move(service), true);
+  return open_over(
+      {.config = config, .files = files, .clock = clock, .log = log, .ports = {}, .holds = true},
+      std::move(service));
 }
 
 }  // namespace millrace::server

@@ -39,6 +39,7 @@ class Node:
         self.engine = engine
         self.lease_ms = lease_ms
         self.log_name = log_name
+        self.flags = []
         self.process = None
         self.is_paused = False
         self.ends = []  # the moments at which it was ended
@@ -57,6 +58,7 @@ class Node:
             f"--data={self.data}",
             *(f"--{name}={address}:{port}" for name, (address, port) in ports.items()),
             *self.engine.flags,
+            *self.flags,
             *(["--insecure"] if self.host.namespace is not None else []),
         ]
 

@@ -3,15 +3,12 @@ seed."""
 
 import os
 import shutil
-import tempfile
 import unittest
 import warnings
 
 from cluster import Run
-from engines import POSTGRES, Nats, wait_for
+from engines import POSTGRES
 from faults import Faults
-from network import open_network
-from nodes import Cluster
 
 ON_NATS = [
     "kill_leader",
@@ -51,25 +48,6 @@ class ClusterTest(unittest.TestCase):
     @unittest.skipUnless(os.path.exists(POSTGRES), "PostgreSQL 15 is not installed")
     def test_on_postgres(self):
         self.play("postgres", ON_POSTGRES, failovers_min=1)
-
-
-class AddressTest(unittest.TestCase):
-    def test_a_standby_names_the_ports_at_which_nobody_else_reaches_the_leader(self):
-        folder = tempfile.mkdtemp(prefix="millrace-cluster-")
-        self.addCleanup(shutil.rmtree, folder)
-        network = open_network(lambda line: None)
-        cluster = Cluster(network, Nats(network, folder, size=1), folder, size=2)
-        self.addCleanup(cluster.end)
-        if not network.can_cut:
-            self.skipTest("all nodes have the same loopback")
-        for node in cluster.nodes:
-            node.web = ("127.0.0.1", 7420)
-        cluster.start()
-        leader = cluster.leader()
-        (standby,) = [node for node in cluster.nodes if node is not leader]
-        told = f' leader_out_of_reach leader={leader.host.name} ports="web=127.0.0.1:7420"\n'
-        wait_for(lambda: told in standby.log_text(), "the standby says so")
-        self.assertNotIn("leader_out_of_reach", leader.log_text())
 
 
 class FoundTest(unittest.TestCase):

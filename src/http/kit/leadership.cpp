@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "http/kit/json.hpp"
+#include "http/kit/node_report.hpp"
 #include "http/kit/text.hpp"
 
 namespace millrace::http {
@@ -99,6 +100,11 @@ void write_leadership(const LeadershipFacts& facts, std::string_view role, Metri
                 "A standby: age of the last entry of the log that it has applied.",
                 *facts.lag_seconds);
   }
+  if (role == "standby") {
+    page.single("millrace_leader_out_of_reach", "gauge",
+                "Ports of the leader to which this standby cannot pass clients on.",
+                as_double(facts.out_of_reach.size()));
+  }
   if (facts.log) write_log(facts, page);
 }
 
@@ -117,11 +123,13 @@ std::optional<Response> answer_on_standby(const LeadershipFacts& facts, std::str
     write_leadership(facts, "standby", page);
     return Response{.type = "text/plain; version=0.0.4", .body = page.take()};
   }
+  if (path == kReportPath) return refuse(503, "another server leads");
   if (path != "/health" && !is_about_leader) return std::nullopt;
   Json shown = show_leadership(facts, "standby");
   shown["status"] = "standby";
   shown["lag_seconds"] = facts.lag_seconds ? Json(*facts.lag_seconds) : Json(nullptr);
   shown["relayed_connections"] = facts.relayed;
+  if (!facts.out_of_reach.empty()) shown["leader_out_of_reach"] = facts.out_of_reach;
   return Response{.status = is_about_leader ? 503 : 200, .body = dump(shown)};
 }
 

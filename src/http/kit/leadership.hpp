@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/ports/shared_journal.hpp"
 #include "http/kit/message.hpp"
@@ -23,6 +24,9 @@ struct LeadershipFacts {
   std::uint64_t takeovers = 0;                ///< how often this process came to lead
   std::optional<SharedJournal::Figures> log;  ///< nullopt: it is not shared
   std::string problem;                        ///< why the log cannot be reached: one line; or empty
+  /// One that follows: the ports of the leader to which it passes no clients on, each with its
+  /// address if it has one.
+  std::vector<std::string> out_of_reach = {};
   std::optional<double> since_takeover_seconds;  ///< nullopt: nobody has ever led
   std::uint64_t nodes = 0;  ///< one that leads: how many servers it has heard of lately, itself too
 };
@@ -38,6 +42,8 @@ void write_leadership(const LeadershipFacts& facts, std::string_view role, Metri
 ///     /health          200; it lives
 ///     /health/leader   503: it does not lead
 ///     /metrics         the samples of these facts, and nothing that needs a password
+///     /cluster/report  503: the report of another server is for the leader, which it would
+///                      otherwise seek in circles
 [[nodiscard]] std::optional<Response> answer_on_standby(const LeadershipFacts& facts,
                                                         std::string_view path);
 

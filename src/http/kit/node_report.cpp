@@ -28,7 +28,8 @@ std::string encode(const NodeReport& report) {
       {"ports", report.ports},
       {"applied", report.applied},
       {"lag_seconds", report.lag_seconds ? Json(*report.lag_seconds) : Json(nullptr)},
-      {"problem", cut(report.problem, kReportTextMax)}};
+      {"problem", cut(report.problem, kReportTextMax)},
+      {"out_of_reach", report.out_of_reach}};
   constexpr bool kAscii = true;
   return members.dump(-1, ' ', kAscii, Json::error_handler_t::replace);
 }
@@ -44,8 +45,10 @@ Outcome<NodeReport> decode_report(std::string_view text) {
                     .ports = text_in(members, "ports"),
                     .applied = number_in(members, "applied"),
                     .lag_seconds = {},
-                    .problem = text_in(members, "problem")};
-  for (const std::string* each : {&report.node, &report.version, &report.ports, &report.problem}) {
+                    .problem = text_in(members, "problem"),
+                    .out_of_reach = text_in(members, "out_of_reach")};
+  for (const std::string* each :
+       {&report.node, &report.version, &report.ports, &report.problem, &report.out_of_reach}) {
     if (each->size() > kReportTextMax) return Problem{"the report has a text that is too long"};
   }
   if (report.node.empty()) return Problem{"the report names no node"};

@@ -25,7 +25,9 @@ struct NodeReport {
   std::string ports;          ///< `name=address`, separated by blanks
   std::uint64_t applied = 0;  ///< the last message of the log that it has applied
   std::optional<double> lag_seconds;
-  std::string problem;  ///< why it cannot reach the log: one line; or empty
+  std::string problem;       ///< why it cannot reach the log: one line; or empty
+  std::string out_of_reach;  ///< the leader's ports to which it passes no clients on, as `ports`;
+                             ///< or without an address
 
   bool operator==(const NodeReport&) const = default;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/text.hpp"
 #include "http/routes/handlers.hpp"
 
 /// The servers that share a log.
@@ -18,16 +19,26 @@ std::string_view kind_of(std::string_view url) {
   return url.substr(0, url.find("://")) == "nats" ? "nats" : "postgresql";
 }
 
-/// `ports` as the node told them.
+/// `ports` as the node told them: `web=n1:7420`; or `local-web=127.0.0.1:7420` of a port on
+/// loopback, with a name of that loopback.
 Json show_addresses(std::string_view ports) {
+  constexpr std::string_view kLocal = "local-";
   Json shown = Json::object();
   while (!ports.empty()) {
-    const std::size_t end = std::min(ports.find(' '), ports.size());
-    const std::string_view each = ports.substr(0, end);
-    ports.remove_prefix(std::min(end + 1, ports.size()));
+    std::string_view each = take_word(ports);
+    if (each.starts_with(kLocal)) each.remove_prefix(kLocal.size());
     const std::size_t equals = each.find('=');
-    if (equals != each.npos) shown[std::string(each.substr(0, equals))] = each.substr(equals + 1);
+    const std::string_view name = each.substr(0, equals);
+    if (equals != each.npos && name != "loopback") {
+      shown[std::string(name)] = each.substr(equals + 1);
+    }
   }
+  return shown;
+}
+
+Json show_words(std::string_view words) {
+  Json shown = Json::array();
+  while (!words.empty()) shown.push_back(take_word(words));
   return shown;
 }
 
@@ -45,6 +56,9 @@ Json show_nodes(const std::vector<ClusterNode>& nodes) {
                    {"is_silent", each.heard_seconds > kSilentAfterSeconds},
                    {"has_namesake", each.has_namesake},
                    {"problem", text_or_null(each.told.problem)}});
+    if (!each.told.out_of_reach.empty()) {
+      all.back()["out_of_reach"] = show_words(each.told.out_of_reach);
+    }
   }
   return all;
 }

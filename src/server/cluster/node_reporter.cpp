@@ -78,23 +78,28 @@ bool NodeReporter::is_sending() const {
 void NodeReporter::work(const std::optional<Address>& leader, Time now,
                         const std::function<Signed()>& make) {
   if (now < next_ || is_sending()) return;
-  if (leader != leader_ || lookup_.state() == NameLookup::State::kNotFound) {
+  if (leader != leader_ || is_out_of_reach_) {
     leader_ = leader;
+    is_out_of_reach_ = false;
     lookup_.forget();
     next_ = now + kReportInterval;
     if (!leader_) return;
     lookup_.begin(*leader_);
   }
-  if (!leader_ || lookup_.state() != NameLookup::State::kFound) return;
+  if (!leader_ || lookup_.state() == NameLookup::State::kAsking) return;
+  const bool is_found = lookup_.state() == NameLookup::State::kFound;
+  is_out_of_reach_ = !is_found || !options_.may_reach(lookup_.name());
+  if (is_out_of_reach_) return;
   next_ = now + kReportInterval;
   try {
-    sending_ = std::async(std::launch::async, [to = lookup_.name(), is_encrypted = is_encrypted_,
-                                               request = write_request(*leader_, make())] {
-      const Connection connection(to);
-      if (!connection.is_open()) return;
-      is_encrypted ? exchange_encrypted(connection.descriptor(), request)
-                   : exchange_plain(connection.descriptor(), request);
-    });
+    sending_ =
+        std::async(std::launch::async, [to = lookup_.name(), is_encrypted = options_.is_encrypted,
+                                        request = write_request(*leader_, make())] {
+          const Connection connection(to);
+          if (!connection.is_open()) return;
+          is_encrypted ? exchange_encrypted(connection.descriptor(), request)
+                       : exchange_plain(connection.descriptor(), request);
+        });
   } catch (const std::system_error&) {
     // No room for a thread: the next report may have more luck.
   }

@@ -4,6 +4,7 @@
 #include <future>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "server/net/address.hpp"
 #include "server/net/poller.hpp"
@@ -21,9 +22,15 @@ class NodeReporter {
     std::string signature;
   };
 
-  /// `poller` outlives it. `is_encrypted`: web ports speak TLS. The certificate is not checked,
-  /// since a report tells no secret.
-  NodeReporter(Poller& poller, bool is_encrypted) : lookup_(poller), is_encrypted_(is_encrypted) {}
+  struct Options {
+    bool is_encrypted = false;  ///< web ports speak TLS. The certificate is not checked, since a
+                                ///< report tells no secret
+    /// Whether a leader may be there: not where this server is (`OwnPorts`).
+    std::function<bool(const SocketName& leader)> may_reach;
+  };
+
+  /// `poller` outlives it.
+  NodeReporter(Poller& poller, Options options) : lookup_(poller), options_(std::move(options)) {}
   /// Waits for the report that is on its way, for up to `kReportMax` per step.
   ~NodeReporter() = default;
   NodeReporter(const NodeReporter&) = delete;
@@ -33,11 +40,15 @@ class NodeReporter {
   /// `kReportInterval`, in a thread of its own. nullopt: no leader can be told.
   void work(const std::optional<Address>& leader, Time now, const std::function<Signed()>& make);
 
+  /// There is a leader, and it is not where its address leads.
+  [[nodiscard]] bool is_out_of_reach() const { return is_out_of_reach_; }
+
  private:
   [[nodiscard]] bool is_sending() const;
 
   NameLookup lookup_;
-  const bool is_encrypted_;
+  const Options options_;
+  bool is_out_of_reach_ = false;
   std::optional<Address> leader_;  ///< that the lookup is of
   Time next_{};
   std::future<void> sending_;

@@ -154,6 +154,23 @@ void look_at_queues(const cli::AllQueues& all, const std::string& url, Findings&
                    .command = "millrace queues" + url});
 }
 
+void look_at_nodes(const Json& cluster, Findings& found) {
+  for (const Json& node : cli::member(cluster, "nodes")) {
+    std::string ports;
+    for (const Json& port : cli::member(node, "out_of_reach")) {
+      if (port.is_string()) ports += (ports.empty() ? "" : ", ") + port.get<std::string>();
+    }
+    if (ports.empty()) continue;
+    found.push_back({.check = "nodes",
+                     .seen = cli::text_at(node, "node") + " cannot reach these ports of the " +
+                             "leader: " + ports,
+                     .means = "it refuses clients that connect to it there",
+                     .to_do =
+                         "let the leader listen on an address that its nodes can reach, or set "
+                         "--advertise there"});
+  }
+}
+
 std::int64_t our_time_ms() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
@@ -186,6 +203,9 @@ cli::Reply<Done> check_server(cli::Session& session, Findings& found) {
   const auto queues = cli::read_queues(session, "");
   if (!queues) return queues.error();
   look_at_queues(*queues, url_option(session), found);
+  const auto cluster = session.api.get("cluster");
+  if (!cluster) return cluster.error();
+  look_at_nodes(cli::member(cluster->json, "cluster"), found);
   return Done{};
 }
 

@@ -16,6 +16,8 @@
 #include <memory>
 #include <utility>
 
+#include "server/net/peer.hpp"
+
 namespace millrace::server {
 namespace {
 
@@ -46,15 +48,6 @@ const addrinfo& preferred(const addrinfo& found) {
     if (each->ai_family == AF_INET) return *each;
   }
   return found;
-}
-
-bool is_loopback(const sockaddr_storage& name) {
-  if (name.ss_family == AF_INET) {
-    const auto& in = reinterpret_cast<const sockaddr_in&>(name);
-    return ntohl(in.sin_addr.s_addr) >> 24 == 127;
-  }
-  return name.ss_family != AF_INET6 ||
-         IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6&>(name).sin6_addr);
 }
 
 int socket_option(int descriptor, int name) {
@@ -159,7 +152,8 @@ Outcome<Done> BoundSocket::learn_address() {
   if (getsockname(descriptor_, reinterpret_cast<sockaddr*>(&name), &size) != 0) {
     return problem(std::strerror(errno));
   }
-  is_local_ = is_loopback(name);
+  const auto place = place_of(reinterpret_cast<const sockaddr*>(&name));
+  is_local_ = !place || place->is_loopback();
   // The port is at the same place for both families.
   address_.port = ntohs(reinterpret_cast<const sockaddr_in&>(name).sin_port);
   return Done{};

@@ -1,9 +1,32 @@
 #include "server/net/peer.hpp"
 
+#include <ifaddrs.h>
 #include <netinet/in.h>
-#include <sys/socket.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
 
 namespace millrace::server {
+namespace {
+
+constexpr std::array<std::uint8_t, 12> kIpv4Prefix = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+
+bool is_ipv4(const Place& place) {
+  return std::equal(kIpv4Prefix.begin(), kIpv4Prefix.end(), place.address.begin());
+}
+
+using AskForName = int (*)(int, sockaddr*, socklen_t*);
+
+std::optional<Place> end_of(int descriptor, AskForName ask) {
+  sockaddr_storage storage{};
+  socklen_t size = sizeof storage;
+  auto* const name = reinterpret_cast<sockaddr*>(&storage);
+  if (ask(descriptor, name, &size) != 0) return std::nullopt;
+  return place_of(name);
+}
+
+}  // namespace
 
 std::string peer_of(const sockaddr* address) {
   constexpr std::size_t kNetworkBytes = 8;
@@ -16,6 +39,53 @@ std::string peer_of(const sockaddr* address) {
   const bool is_mapped = IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr);
   const auto* bytes = reinterpret_cast<const char*>(&v6->sin6_addr);
   return {bytes, is_mapped ? sizeof v6->sin6_addr : kNetworkBytes};
+}
+
+bool Place::is_loopback() const {
+  if (is_ipv4(*this)) return address[kIpv4Prefix.size()] == 127;
+  return address.back() == 1 && std::all_of(address.begin(), address.end() - 1,
+                                            [](std::uint8_t byte) { return byte == 0; });
+}
+
+bool Place::is_any() const {
+  const auto begin = is_ipv4(*this) ? address.begin() + kIpv4Prefix.size() : address.begin();
+  return std::all_of(begin, address.end(), [](std::uint8_t byte) { return byte == 0; });
+}
+
+std::optional<Place> place_of(const sockaddr* name) {
+  Place place;
+  if (name->sa_family == AF_INET) {
+    const auto* const v4 = reinterpret_cast<const sockaddr_in*>(name);
+    std::copy(kIpv4Prefix.begin(), kIpv4Prefix.end(), place.address.begin());
+    std::memcpy(place.address.data() + kIpv4Prefix.size(), &v4->sin_addr, sizeof v4->sin_addr);
+    place.port = ntohs(v4->sin_port);
+    return place;
+  }
+  if (name->sa_family != AF_INET6) return std::nullopt;
+  const auto* const v6 = reinterpret_cast<const sockaddr_in6*>(name);
+  std::memcpy(place.address.data(), &v6->sin6_addr, place.address.size());
+  place.port = ntohs(v6->sin6_port);
+  return place;
+}
+
+std::optional<Place> near_end(int descriptor) {
+  return end_of(descriptor, ::getsockname);
+}
+
+std::optional<Place> far_end(int descriptor) {
+  return end_of(descriptor, ::getpeername);
+}
+
+bool is_of_this_machine(const Place& place) {
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) return false;
+  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owned(list, &freeifaddrs);
+  for (const ifaddrs* each = list; each != nullptr; each = each->ifa_next) {
+    if (each->ifa_addr == nullptr) continue;
+    const auto own = place_of(each->ifa_addr);
+    if (own && own->address == place.address) return true;
+  }
+  return false;
 }
 
 }  // namespace millrace::server

@@ -1,8 +1,12 @@
 #pragma once
 
-#include <string>
+#include <sys/socket.h>
 
-struct sockaddr;
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
 
 namespace millrace::server {
 
@@ -10,5 +14,35 @@ namespace millrace::server {
 /// in, since a client that has one address there has all. All clients of a unix socket are one. For
 /// programs, not people.
 [[nodiscard]] std::string peer_of(const sockaddr* address);
+
+/// The address of a socket, as the system has it.
+struct SocketName {
+  sockaddr_storage storage{};
+  socklen_t size = 0;
+};
+
+/// An IP address with a port, in one form for both families: an IPv4 address is the IPv6 address
+/// that stands for it (`::ffff:127.0.0.1`).
+struct Place {
+  std::array<std::uint8_t, 16> address{};
+  std::uint16_t port = 0;
+
+  auto operator<=>(const Place&) const = default;
+
+  /// Only programs of this machine are there.
+  [[nodiscard]] bool is_loopback() const;
+  /// All addresses of this machine, for a socket that listens.
+  [[nodiscard]] bool is_any() const;
+};
+
+/// nullopt: it is no IP address.
+[[nodiscard]] std::optional<Place> place_of(const sockaddr* name);
+
+/// Of a socket, and of what it is connected to. nullopt: there is none.
+[[nodiscard]] std::optional<Place> near_end(int descriptor);
+[[nodiscard]] std::optional<Place> far_end(int descriptor);
+
+/// Whether a network interface of this machine has the address. The port does not matter.
+[[nodiscard]] bool is_of_this_machine(const Place& place);
 
 }  // namespace millrace::server

@@ -2,6 +2,7 @@
 
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <system_error>
 
 #include "base/check.hpp"
+#include "base/hash.hpp"
 #include "base/text.hpp"
 
 namespace millrace::server {
@@ -26,6 +28,17 @@ HostFacts host_facts() {
   utsname names{};
   CHECK(uname(&names) == 0);
   return {.hostname = names.nodename, .os = names.version, .platform = names.machine};
+}
+
+std::string loopback_name(const char* network_file) {
+  std::string boot;
+  struct stat network {};
+  const bool is_known = std::ifstream("/proc/sys/kernel/random/boot_id") >> boot &&
+                        ::stat(network_file, &network) == 0;
+  if (!is_known) return {};
+  Fnv1a hash;
+  hash.add(boot + " " + std::to_string(network.st_dev) + " " + std::to_string(network.st_ino));
+  return hex(hash.value());
 }
 
 std::int64_t process_id() {

@@ -16,6 +16,10 @@ struct HostFacts {
 
 [[nodiscard]] HostFacts host_facts();
 
+/// The same for two processes if, and only if, they reach each other over loopback: they are on one
+/// machine, since it was started, and in one network namespace. Empty: not known.
+[[nodiscard]] std::string loopback_name(const char* network_file = "/proc/self/ns/net");
+
 [[nodiscard]] std::int64_t process_id();
 
 /// From the random generator of the system, good enough for salts.

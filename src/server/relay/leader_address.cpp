@@ -5,35 +5,43 @@
 namespace millrace::server {
 namespace {
 
-bool has_word(std::string_view notes, std::string_view wanted) {
+/// What stands after `name=`. Empty: there is no such word.
+std::string_view find_value(std::string_view notes, std::string_view name) {
   while (!notes.empty()) {
-    if (take_word(notes) == wanted) return true;
+    const std::string_view word = take_word(notes);
+    if (word.starts_with(name) && word.substr(name.size()).starts_with('=')) {
+      return word.substr(name.size() + 1);
+    }
   }
-  return false;
+  return {};
+}
+
+std::string local(std::string_view name) {
+  return std::string(kLocalPrefix) + std::string(name);
 }
 
 }  // namespace
 
-std::string same_ports(std::string_view leader, std::string_view own) {
-  std::string same;
-  while (!leader.empty()) {
-    const std::string_view word = take_word(leader);
-    if (word.empty() || !has_word(own, word)) continue;
-    same += (same.empty() ? "" : " ") + std::string(word);
-  }
-  return same;
+std::optional<Address> find_port(std::string_view notes, std::string_view name) {
+  const Outcome<Address> address = parse_address(find_value(notes, name));
+  if (!address || address->is_unix() || address->port == 0) return std::nullopt;
+  return *address;
 }
 
-std::optional<Address> find_port(std::string_view notes, std::string_view name) {
-  while (!notes.empty()) {
-    const std::string_view each = take_word(notes);
-    const std::size_t equals = each.find('=');
-    if (equals == std::string_view::npos || each.substr(0, equals) != name) continue;
-    const Outcome<Address> address = parse_address(each.substr(equals + 1));
-    if (!address || address->is_unix() || address->port == 0) return std::nullopt;
-    return *address;
+std::optional<Address> find_leader_port(std::string_view leader, std::string_view own,
+                                        std::string_view name) {
+  if (auto address = find_port(leader, name)) {
+    return address == find_port(own, name) ? std::nullopt : std::move(address);
   }
-  return std::nullopt;
+  const std::string_view loopback = find_value(leader, kLoopbackWord);
+  if (loopback.empty() || loopback != find_value(own, kLoopbackWord)) return std::nullopt;
+  return find_port(leader, local(name));
+}
+
+std::string show_port(std::string_view notes, std::string_view name) {
+  auto address = find_port(notes, name);
+  if (!address) address = find_port(notes, local(name));
+  return std::string(name) + (address ? "=" + address->text() : "");
 }
 
 }  // namespace millrace::server

@@ -1,5 +1,7 @@
 #include "server/relay/relay.hpp"
 
+#include <unistd.h>
+
 #include <utility>
 
 #include "server/relay/leader_address.hpp"
@@ -8,13 +10,15 @@ namespace millrace::server {
 namespace {
 
 constexpr const char* kNoLeader = "no server leads the shared log at present, try again later";
+constexpr const char* kOutOfReach =
+    "this server cannot reach the leader, see leader_out_of_reach in its log; try another server";
 
-Refusal refusal_of(std::string_view port) {
+Refusal refusal_of(std::string_view port, const std::string& why) {
   if (port == "beanstalk") return {.text = "DRAINING\r\n"};
   if (port == "faktory") {
-    return {.text = "-ERR " + std::string(kNoLeader) + "\r\n", .is_greeting = true};
+    return {.text = "-ERR " + why + "\r\n", .is_greeting = true};
   }
-  const std::string body = std::string(kNoLeader) + "\n";
+  const std::string body = why + "\n";
   return {.text =
               "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\n"
               "Content-Length: " +
@@ -25,21 +29,37 @@ Refusal refusal_of(std::string_view port) {
 }  // namespace
 
 void Relay::add(const std::string& port, Listener::Accepted accepted, Time now) {
+  if (is_ourselves(accepted)) {
+    ::close(accepted.descriptor);
+    return;
+  }
   accepted.is_encrypted = options_.is_encrypted && !accepted.is_unix;
   port_of(port).clients.add(std::move(accepted), now);
+}
+
+/// Names and addresses do not tell everything: those of clusters move, and ports are forwarded.
+bool Relay::is_ourselves(const Listener::Accepted& accepted) {
+  const auto from = accepted.is_unix ? std::nullopt : far_end(accepted.descriptor);
+  if (!from) return false;
+  for (auto& [name, port] : ports_) {
+    if (!port.clients.is_near_end(*from)) continue;
+    port.has_met_itself = true;
+    return true;
+  }
+  return false;
 }
 
 Relay::Port& Relay::port_of(const std::string& name) {
   const auto found = ports_.find(name);
   if (found != ports_.end()) return found->second;
-  Port& port = ports_.try_emplace(name, poller_, room_, refusal_of(name)).first->second;
+  Port& port = ports_.try_emplace(name, poller_, room_, refusal_of(name, kNoLeader)).first->second;
   find_leader(name, port);
   return port;
 }
 
 std::size_t Relay::follow(const std::optional<SharedJournal::Leader>& leader) {
   std::optional<Followed> followed;
-  if (leader && !leader->has_released && leader->node != options_.node) {
+  if (leader && !leader->has_released && !leader->holds && leader->node != options_.node) {
     followed = Followed{leader->epoch, leader->node, leader->notes};
   }
   if (followed == followed_) return 0;
@@ -59,33 +79,55 @@ void Relay::find_leader(const std::string& name, Port& port) {
   port.clients.set_leader(std::nullopt);
   port.lookup.forget();
   port.is_looking_up = false;
-  port.leader = followed_ ? find_port(followed_->notes, name) : std::nullopt;
-  if (port.leader == find_port(options_.own_ports, name)) port.leader.reset();
+  port.next_lookup = {};
+  port.has_met_itself = false;
+  port.leader.reset();
+  if (followed_) port.leader = find_leader_port(followed_->notes, options_.own_ports, name);
+  port.is_out_of_reach = followed_ && !port.leader;
   if (!port.leader) return;
   port.lookup.begin(*port.leader);
-  port.is_looking_up = port.lookup.state() != NameLookup::State::kFound;
-  if (!port.is_looking_up) port.clients.set_leader(port.lookup.name());
+  port.is_looking_up = true;
+  look_up(name, port, {});
 }
 
 void Relay::work(Time now) {
   if (followed_) leaderless_since_.reset();
   if (!followed_ && !leaderless_since_) leaderless_since_ = now;
-  const bool is_hopeless = leaderless_since_ && now >= *leaderless_since_ + kRelayWaitMax;
   for (auto& [name, port] : ports_) {
-    look_up(port, now);
-    port.clients.work(now, is_hopeless);
+    look_up(name, port, now);
+    note_reach(name, port, now);
+    const auto since = leaderless_since_ ? leaderless_since_ : port.out_of_reach_since;
+    port.clients.work(now, since && now >= *since + kRelayWaitMax);
   }
 }
 
-void Relay::look_up(Port& port, Time now) {
-  if (port.is_looking_up && port.lookup.state() == NameLookup::State::kFound) {
-    port.is_looking_up = false;
-    port.clients.set_leader(port.lookup.name());
-  } else if (port.is_looking_up && port.lookup.state() == NameLookup::State::kNotFound &&
-             now >= port.next_lookup) {
-    port.next_lookup = now + kLookupRetry;
-    port.lookup.begin(*port.leader);
+/// The name may lead elsewhere later, and the address to another machine.
+void Relay::look_up(const std::string& name, Port& port, Time now) {
+  if (std::exchange(port.has_met_itself, false)) {
+    port.clients.set_leader(std::nullopt);
+    port.is_looking_up = true;
+    port.is_out_of_reach = true;
+    port.next_lookup = now + kLoopRetry;
+    port.lookup.forget();
   }
+  if (!port.is_looking_up || port.lookup.state() == NameLookup::State::kAsking) return;
+  const bool is_found = port.lookup.state() == NameLookup::State::kFound;
+  if (is_found && options_.listening.may_reach(name, port.lookup.name())) {
+    port.is_looking_up = false;
+    port.is_out_of_reach = false;
+    return port.clients.set_leader(port.lookup.name());
+  }
+  port.is_out_of_reach = true;
+  if (now < port.next_lookup) return;
+  port.next_lookup = now + kLookupRetry;
+  port.lookup.begin(*port.leader);
+}
+
+void Relay::note_reach(const std::string& name, Port& port, Time now) {
+  if (port.is_out_of_reach == port.out_of_reach_since.has_value()) return;
+  port.out_of_reach_since.reset();
+  if (port.is_out_of_reach) port.out_of_reach_since = now;
+  port.clients.set_refusal(refusal_of(name, port.is_out_of_reach ? kOutOfReach : kNoLeader));
 }
 
 std::vector<Listener::Accepted> Relay::give_back(const std::string& port) {
@@ -104,8 +146,17 @@ std::size_t Relay::count(const std::string& port) const {
 }
 
 std::string Relay::leader_address(const std::string& port) {
-  const std::optional<Address>& leader = port_of(port).leader;
-  return leader ? leader->text() : "";
+  const Port& found = port_of(port);
+  const bool is_known = found.leader && !found.is_looking_up;
+  return is_known ? found.leader->text() : "";
+}
+
+std::vector<std::string> Relay::out_of_reach() const {
+  std::vector<std::string> shown;
+  for (const auto& [name, port] : ports_) {
+    if (followed_ && port.is_out_of_reach) shown.push_back(show_port(followed_->notes, name));
+  }
+  return shown;
 }
 
 std::size_t Relay::relayed_count() const {

@@ -10,19 +10,22 @@
 
 #include "core/ports/shared_journal.hpp"
 #include "server/relay/name_lookup.hpp"
+#include "server/relay/own_ports.hpp"
 #include "server/relay/relay_port.hpp"
 
 namespace millrace::server {
 
 /// What a server does with its clients while another one leads the log: it passes them on to the
-/// leader that the log names. Never to itself, and never to one that it only remembers: a server
-/// that has heard nothing yet may remember itself, through others.
+/// leader that the log names. Never to itself, nor from other machines to loopback (`OwnPorts`),
+/// and never to a leader that it only remembers: a server that has heard nothing yet may remember
+/// itself, through others.
 class Relay {
  public:
   struct Options {
     std::string node;           ///< the name of this server
     std::string own_ports;      ///< as other servers are told of them
     bool is_encrypted = false;  ///< clients speak TLS, those of unix sockets excepted
+    OwnPorts listening = {};    ///< where this server listens
   };
 
   /// `poller` outlives it.
@@ -30,7 +33,11 @@ class Relay {
   Relay(const Relay&) = delete;
   Relay& operator=(const Relay&) = delete;
 
-  /// Passes a client of the port of this name on.
+  /// This server has a port of this name: whether the leader can be reached there is looked at.
+  void open(const std::string& port) { (void)port_of(port); }
+
+  /// Passes a client of the port of this name on. One that is a connection of ours, which was to
+  /// lead to the leader, is closed.
   void add(const std::string& port, Listener::Accepted accepted, Time now);
 
   /// The leader, as the log tells it at present; nullopt: none. Clients that have reached another
@@ -46,8 +53,11 @@ class Relay {
   /// The clients of that port that have not reached a leader. Nothing of theirs was read.
   [[nodiscard]] std::vector<Listener::Accepted> give_back(const std::string& port);
 
-  /// "host:port" of that port of the leader; empty: not known.
+  /// "host:port" of that port of the leader; empty: not known, or out of reach.
   [[nodiscard]] std::string leader_address(const std::string& port);
+
+  /// The ports of the leader to which this server cannot pass clients on: `show_port` of each.
+  [[nodiscard]] std::vector<std::string> out_of_reach() const;
 
   /// How many clients there are, and how many of them have reached the leader.
   [[nodiscard]] std::size_t count() const;
@@ -63,6 +73,9 @@ class Relay {
     NameLookup lookup;
     bool is_looking_up = false;
     Time next_lookup{};
+    bool is_out_of_reach = false;  ///< the leader's, as far as was looked
+    std::optional<Time> out_of_reach_since;
+    bool has_met_itself = false;  ///< a connection to the leader came to this server
   };
   /// What of a leader makes a difference.
   struct Followed {
@@ -77,7 +90,9 @@ class Relay {
 
   Port& port_of(const std::string& name);
   void find_leader(const std::string& name, Port& port);
-  static void look_up(Port& port, Time now);
+  void look_up(const std::string& name, Port& port, Time now);
+  [[nodiscard]] bool is_ourselves(const Listener::Accepted& accepted);
+  static void note_reach(const std::string& name, Port& port, Time now);
 
   Poller& poller_;
   const Options options_;
@@ -90,5 +105,8 @@ class Relay {
 
 /// A name that was not found is asked for again after this.
 inline constexpr Duration kLookupRetry = std::chrono::seconds(1);
+
+/// An address that has led to this server is tried again after this: it may have moved.
+inline constexpr Duration kLoopRetry = std::chrono::seconds(10);
 
 }  // namespace millrace::server

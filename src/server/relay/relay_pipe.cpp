@@ -34,6 +34,7 @@ std::size_t RelayPipe::send_some(const char* bytes, std::size_t size) {
     const ssize_t count = ::send(to_, bytes + sent, size - sent, MSG_NOSIGNAL);
     if (count >= 0) {
       sent += static_cast<std::size_t>(count);
+      moved_bytes_ += static_cast<std::uint64_t>(count);
     } else if (errno != EINTR) {
       if (errno != EAGAIN) state_ = State::kReceiverBroken;
       return sent;

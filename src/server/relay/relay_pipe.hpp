@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace millrace::server {
@@ -37,6 +38,9 @@ class RelayPipe {
 
   [[nodiscard]] State state() const { return state_; }
 
+  /// So much was sent on.
+  [[nodiscard]] std::uint64_t moved_bytes() const { return moved_bytes_; }
+
  private:
   [[nodiscard]] bool send_kept();
   [[nodiscard]] std::size_t send_some(const char* bytes, std::size_t size);
@@ -47,6 +51,7 @@ class RelayPipe {
   State state_ = State::kOpen;
   bool has_input_ = false;
   bool is_over_ = false;
+  std::uint64_t moved_bytes_ = 0;
   std::string kept_;
 };
 

@@ -7,11 +7,17 @@
 #include <utility>
 
 namespace millrace::server {
+namespace {
+
+constexpr Duration kRelayEndLook = std::chrono::seconds(1);
+
+}  // namespace
 
 void RelayPort::add(Listener::Accepted accepted, Time now) {
   waiting_.emplace_back(*this, std::move(accepted), now + kRelayWaitMax);
   Entry& entry = waiting_.back();
   entry.place = std::prev(waiting_.end());
+  if (count() > clients_max_) return refuse(entry);
   if (!entry.connection.begin()) {
     entry.connection.close();
     return on_over(entry);
@@ -32,6 +38,22 @@ void RelayPort::work(Time now, bool is_hopeless) {
   if (leader_ && !is_reachable_ && now >= next_try_ && try_first()) next_try_ = now + kRelayRetry;
   while (!waiting_.empty() && waiting_.front().waits_until <= now) refuse(waiting_.front());
   if (is_hopeless) refuse_all();
+  if (now < next_look_) return;
+  next_look_ = now + kRelayEndLook;
+  end_silent(now);
+}
+
+void RelayPort::end_silent(Time now) {
+  for (auto at = relayed_.begin(); at != relayed_.end();) {
+    Entry& entry = *at++;
+    if (!entry.connection.is_client_over()) continue;
+    const std::uint64_t moved = entry.connection.moved_bytes();
+    if (!entry.ends_at || std::exchange(entry.moved_bytes, moved) != moved) {
+      entry.ends_at = now + kRelayEndMax;
+    } else if (*entry.ends_at <= now) {
+      relayed_.erase(entry.place);
+    }
+  }
 }
 
 void RelayPort::refuse_all() {

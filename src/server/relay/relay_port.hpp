@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <list>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,13 +21,18 @@ struct Refusal {
   bool is_greeting = false;  ///< the server speaks first there; else the client has asked something
 };
 
+/// So many clients of a port are relayed or wait; further ones are refused. A loop of several
+/// servers, which no one of them sees, then ends too.
+inline constexpr std::size_t kRelayedClientsMax = 10'000;
+
 /// The clients of one port of a server that does not lead, and their connections to that port of
 /// the leader. While the leader is not known, or cannot be reached, clients wait.
 class RelayPort {
  public:
   /// Both must outlive it.
-  RelayPort(Poller& poller, RelayRoom& room, Refusal refusal)
-      : poller_(poller), room_(room), refusal_(std::move(refusal)) {}
+  RelayPort(Poller& poller, RelayRoom& room, Refusal refusal,
+            std::size_t clients_max = kRelayedClientsMax)
+      : poller_(poller), room_(room), refusal_(std::move(refusal)), clients_max_(clients_max) {}
   RelayPort(const RelayPort&) = delete;
   RelayPort& operator=(const RelayPort&) = delete;
 
@@ -34,10 +41,18 @@ class RelayPort {
   /// Where the port of the leader is; nullopt: nobody knows. Who waits connects there.
   void set_leader(std::optional<SocketName> leader);
 
+  /// What clients are told that are refused from now on.
+  void set_refusal(Refusal refusal) { refusal_ = std::move(refusal); }
+
+  /// Whether this is the near end of one of our connections to the leader. A client that comes
+  /// from there is ourselves.
+  [[nodiscard]] bool is_near_end(const Place& place) const { return near_ends_.contains(place); }
+
   /// Closes the connections that have reached a leader.
   void drop_relayed() { relayed_.clear(); }
 
-  /// Tries again to reach the leader, and refuses who has waited for `kRelayWaitMax`.
+  /// Tries again to reach the leader, and refuses who has waited for `kRelayWaitMax`. Ends clients
+  /// that have ended their side once nothing was passed on for `kRelayEndMax`.
   /// `is_hopeless`: also who would be told something. To be called every some milliseconds, outside
   /// of the poller's `take`.
   void work(Time now, bool is_hopeless = false);
@@ -55,7 +70,10 @@ class RelayPort {
         : port(of),
           client(std::move(accepted)),
           waits_until(until),
-          connection(client.descriptor, {.poller = of.poller_, .room = of.room_, .owner = *this}) {}
+          connection(client.descriptor, {.poller = of.poller_,
+                                         .room = of.room_,
+                                         .owner = *this,
+                                         .near_ends = of.near_ends_}) {}
     void on_reached() override { port.on_reached(*this); }
     void on_not_reached() override { port.on_not_reached(); }
     void on_over() override { port.on_over(*this); }
@@ -66,6 +84,8 @@ class RelayPort {
     RelayedConnection connection;
     std::list<Entry>::iterator place = {};
     bool is_relayed = false;
+    std::optional<Time> ends_at;    ///< its client has ended its side
+    std::uint64_t moved_bytes = 0;  ///< by then
   };
   using Entries = std::list<Entry>;
 
@@ -77,15 +97,19 @@ class RelayPort {
   [[nodiscard]] bool would_be_told(const Entry& entry) const;
   void refuse(Entry& entry);
   [[nodiscard]] bool try_first();
+  void end_silent(Time now);
 
   Poller& poller_;
   RelayRoom& room_;
-  const Refusal refusal_;
+  Refusal refusal_;
+  const std::size_t clients_max_;
+  std::set<Place> near_ends_;  ///< outlives the entries
   std::optional<SocketName> leader_;
   bool is_reachable_ = true;   ///< as far as was tried
   bool must_try_all_ = false;  ///< in the next `work`
   Time next_try_{};
-  Entries waiting_;  ///< or connecting; in the order in which they came
+  Time next_look_{};  ///< for clients that have ended their side
+  Entries waiting_;   ///< or connecting; in the order in which they came
   Entries relayed_;
   Entries over_;  ///< destroyed by the next `work`
 };
@@ -93,6 +117,9 @@ class RelayPort {
 /// How long a client waits for a leader. A takeover takes less, and a client that waits sees only
 /// a delay.
 inline constexpr Duration kRelayWaitMax = std::chrono::seconds(10);
+
+/// A client that has ended its side may wait for answers. One that is gone looks the same.
+inline constexpr Duration kRelayEndMax = std::chrono::seconds(30);
 
 /// A leader that was not reached is tried again after this, for one client first.
 inline constexpr Duration kRelayRetry = std::chrono::milliseconds(50);

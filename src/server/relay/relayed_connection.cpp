@@ -2,6 +2,7 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -55,16 +56,18 @@ bool RelayedConnection::connect(const SocketName& leader) {
       (::connect(leader_.descriptor, name, leader.size) == 0 || errno == EINPROGRESS) &&
       parts_.poller.watch(leader_.descriptor, leader_);
   if (!has_begun) {
-    leader_.close(parts_.poller);
+    close_leader();
     return false;
   }
+  near_end_ = near_end(leader_.descriptor);
+  if (near_end_) parts_.near_ends.insert(*near_end_);
   phase_ = Phase::kConnecting;
   return true;
 }
 
 void RelayedConnection::wait() {
   CHECK(phase_ == Phase::kWaiting || phase_ == Phase::kConnecting);
-  leader_.close(parts_.poller);
+  close_leader();
   phase_ = Phase::kWaiting;
 }
 
@@ -140,6 +143,12 @@ void RelayedConnection::close() {
     (void)::recv(client_.descriptor, parts_.room.data(), parts_.room.size(), MSG_DONTWAIT);
   }
   client_.close(parts_.poller);
+  close_leader();
+}
+
+void RelayedConnection::close_leader() {
+  if (near_end_) parts_.near_ends.erase(*near_end_);
+  near_end_.reset();
   leader_.close(parts_.poller);
 }
 

@@ -1,19 +1,14 @@
 #pragma once
 
-#include <sys/socket.h>
-
+#include <cstdint>
 #include <optional>
+#include <set>
 
+#include "server/net/peer.hpp"
 #include "server/net/poller.hpp"
 #include "server/relay/relay_pipe.hpp"
 
 namespace millrace::server {
-
-/// The address of a socket, as the system has it.
-struct SocketName {
-  sockaddr_storage storage{};
-  socklen_t size = 0;
-};
 
 /// A client, and the connection to the leader that is made for it. Nothing of the client's is read
 /// before the leader is reached. Bytes, and the end of either direction, are passed on as they
@@ -40,6 +35,7 @@ class RelayedConnection {
     Poller& poller;
     RelayRoom& room;
     Owner& owner;
+    std::set<Place>& near_ends;  ///< of connections to the leader: it adds and removes its own
   };
 
   /// `client` is a socket that does not block; it becomes ours.
@@ -67,6 +63,13 @@ class RelayedConnection {
 
   [[nodiscard]] Phase phase() const { return phase_; }
 
+  /// The client sends nothing more: it has ended its side, or is gone.
+  [[nodiscard]] bool is_client_over() const { return is_client_over_; }
+  /// How much was sent on, in both directions.
+  [[nodiscard]] std::uint64_t moved_bytes() const {
+    return to_leader_ ? to_leader_->moved_bytes() + to_client_->moved_bytes() : 0;
+  }
+
  private:
   struct Side final : public Pollee {
     explicit Side(RelayedConnection& of, int socket) : connection(of), descriptor(socket) {}
@@ -85,6 +88,7 @@ class RelayedConnection {
   void on_client(SocketEvents events);
   void on_leader(SocketEvents events);
   void finish_connecting();
+  void close_leader();
   void relay();
   void end();
 
@@ -93,6 +97,7 @@ class RelayedConnection {
   Side client_;
   Side leader_;
   bool is_client_over_ = false;
+  std::optional<Place> near_end_;  ///< of the leader's side
   std::optional<RelayPipe> to_leader_;
   std::optional<RelayPipe> to_client_;
 };

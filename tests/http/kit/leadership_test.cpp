@@ -1,6 +1,7 @@
 #include "http/kit/leadership.hpp"
 
 #include "http/asking.hpp"
+#include "http/kit/node_report.hpp"
 #include "http/web_fixture.hpp"
 #include "support/doctest.hpp"
 
@@ -23,6 +24,19 @@ TEST_CASE("leadership: a standby lives, and is not the one that serves") {
                       {"lag_seconds", 0.25},
                       {"relayed_connections", 3}});
   CHECK(answer_on_standby(kStandby, "/health/leader")->status == 503);
+}
+
+TEST_CASE("leadership: a standby tells which ports of the leader it cannot reach") {
+  LeadershipFacts facts = kStandby;
+  facts.out_of_reach = {"beanstalk", "web=127.0.0.1:7420"};
+  CHECK(Json::parse(answer_on_standby(facts, "/health")->body)["leader_out_of_reach"] ==
+        Json{"beanstalk", "web=127.0.0.1:7420"});
+  CHECK(has_line(answer_on_standby(facts, "/metrics")->body, "millrace_leader_out_of_reach 2"));
+  CHECK(has_line(answer_on_standby(kStandby, "/metrics")->body, "millrace_leader_out_of_reach 0"));
+}
+
+TEST_CASE("leadership: a standby passes no report of another node on") {
+  CHECK(answer_on_standby(kStandby, kReportPath)->status == 503);
 }
 
 TEST_CASE("leadership: a standby shows its own metrics, and asks the leader for all else") {

@@ -14,7 +14,8 @@ const NodeReport kReport{.node = "b",
                          .ports = "web=b:7420",
                          .applied = 41,
                          .lag_seconds = 0.25,
-                         .problem = "no route to \"ä\"\n"};
+                         .problem = "no route to \"ä\"\n",
+                         .out_of_reach = "faktory web=127.0.0.1:7420"};
 
 }  // namespace
 

@@ -67,6 +67,22 @@ TEST_CASE("cluster: a node whose name another server has as well is marked") {
   CHECK(web.read("/api/v1/cluster")["cluster"]["nodes"][1]["has_namesake"] == true);
 }
 
+TEST_CASE("cluster: the ports of the leader that a node cannot reach") {
+  WebFixture web;
+  web.cluster = two_nodes(web.now);
+  web.cluster.nodes[1].told.out_of_reach = "beanstalk web=127.0.0.1:7420";
+  CHECK(web.read("/api/v1/cluster")["cluster"]["nodes"][1]["out_of_reach"] ==
+        Json{"beanstalk", "web=127.0.0.1:7420"});
+}
+
+TEST_CASE("cluster: a port on loopback is shown like others") {
+  WebFixture web;
+  web.cluster = two_nodes(web.now);
+  web.cluster.nodes[1].told.ports = "local-web=127.0.0.1:7420 faktory=b:1 loopback=17";
+  CHECK(web.read("/api/v1/cluster")["cluster"]["nodes"][1]["addresses"] ==
+        Json{{"web", "127.0.0.1:7420"}, {"faktory", "b:1"}});
+}
+
 TEST_CASE("cluster: the lease and the engine") {
   WebFixture web;
   web.cluster = two_nodes(web.now);

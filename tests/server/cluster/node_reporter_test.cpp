@@ -24,7 +24,8 @@ struct Following {
 
   LeaderPort leader;
   Poller poller;
-  NodeReporter reporter{poller, false};
+  bool is_elsewhere = true;
+  NodeReporter reporter{poller, {.may_reach = [this](const SocketName&) { return is_elsewhere; }}};
 };
 
 std::string received(const End& end) {
@@ -58,9 +59,21 @@ TEST_CASE("node reporter: the next report is made after a while, and when the la
   (void)node.leader.accept();
 }
 
+TEST_CASE("node reporter: nothing is sent to where the leader cannot be, until it can") {
+  Following node;
+  node.is_elsewhere = false;
+  CHECK_FALSE(node.work(kStart));
+  CHECK(node.reporter.is_out_of_reach());
+  CHECK_FALSE(node.work(kStart + kReportInterval));
+  node.is_elsewhere = true;
+  CHECK(node.work(kStart + 2 * kReportInterval));
+  CHECK_FALSE(node.reporter.is_out_of_reach());
+  (void)received(node.leader.accept());
+}
+
 TEST_CASE("node reporter: without a leader nothing is made") {
   Poller poller;
-  NodeReporter reporter(poller, false);
+  NodeReporter reporter(poller, {});
   bool is_made = false;
   reporter.work(std::nullopt, kStart, [&] {
     is_made = true;

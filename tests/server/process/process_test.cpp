@@ -1,10 +1,12 @@
 #include "server/process/process.hpp"
 
+#include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <set>
 #include <string>
+#include <thread>
 
 #include "support/doctest.hpp"
 
@@ -16,6 +18,18 @@ TEST_CASE("process: the facts of the host are known") {
   CHECK_FALSE(facts.os.empty());
   CHECK_FALSE(facts.platform.empty());
   CHECK(process_id() == ::getpid());
+}
+
+TEST_CASE("process: the loopback of this network has a name, and that of another has another") {
+  const std::string name = loopback_name();
+  CHECK(name.size() == 16);
+  CHECK(loopback_name() == name);
+  // In a thread, which has another network alone. It needs rights that not everybody has.
+  std::string other;
+  std::thread([&other] {
+    if (unshare(CLONE_NEWNET) == 0) other = loopback_name("/proc/thread-self/ns/net");
+  }).join();
+  CHECK(other != name);
 }
 
 TEST_CASE("process: random numbers differ") {

@@ -172,6 +172,69 @@ TEST_CASE("relay port: a client that speaks TLS is closed without a word") {
   CHECK(port.count() == 0);
 }
 
+TEST_CASE("relay port: one client more than the limit is refused") {
+  Relaying relaying;
+  relaying.leader.listen();
+  RelayPort port(relaying.poller, relaying.room, {.text = "NO\r\n", .is_greeting = true}, 2);
+  port.set_leader(relaying.leader.name());
+  std::vector<End> clients;
+  const auto connect = [&] {
+    Ends ends = make_stream();
+    port.add({.descriptor = dup(ends.ours.descriptor()), .peer = "", .is_unix = true},
+             relaying.now);
+    clients.push_back(std::move(ends.theirs));
+  };
+  connect();
+  CHECK(comes(relaying.poller, [&] { return port.relayed_count() == 1; }));
+  connect();
+  connect();
+  CHECK(clients[2].receive() == "NO\r\n|");
+  CHECK(comes(relaying.poller, [&] { return port.relayed_count() == 2; }));
+  CHECK(clients[1].receive().empty());
+  clients[0].close();
+  relaying.leader.accept().close();
+  CHECK(comes(relaying.poller, [&] { return port.count() == 1; }));
+  connect();
+  CHECK(comes(relaying.poller, [&] { return port.relayed_count() == 2; }));
+}
+
+TEST_CASE("relay port: a client that has left is over soon, though the leader does not answer") {
+  Relaying relaying;
+  relaying.leader.listen();
+  relaying.port.set_leader(relaying.leader.name());
+  const End stays = relaying.connect();
+  End leaves = relaying.connect();
+  REQUIRE(relaying.reaches(2));
+  leaves.close();
+  for (int i = 0; i < 20; ++i) relaying.poller.take(1ms);
+  relaying.port.work(relaying.now += 1s);
+  relaying.port.work(relaying.now += kRelayEndMax - 1ms);
+  CHECK(relaying.port.relayed_count() == 2);
+  relaying.port.work(relaying.now += 1s);
+  CHECK(relaying.port.relayed_count() == 1);
+  relaying.port.work(relaying.now += 2 * kRelayEndMax);
+  CHECK(relaying.port.relayed_count() == 1);
+  CHECK(stays.receive().empty());
+}
+
+TEST_CASE("relay port: a client that has ended its side gets answers that take long") {
+  Relaying relaying;
+  relaying.leader.listen();
+  relaying.port.set_leader(relaying.leader.name());
+  const End client = relaying.connect();
+  client.send("stats\r\n");
+  client.finish();
+  REQUIRE(relaying.reaches(1));
+  const End leader = relaying.leader.accept();
+  CHECK(relaying.arrives(leader, "stats\r\n|"));
+  for (int i = 0; i < 3; ++i) {
+    relaying.port.work(relaying.now += kRelayEndMax - 1s);
+    leader.send("x");
+    CHECK(relaying.arrives(client, "x"));
+  }
+  CHECK(relaying.port.relayed_count() == 1);
+}
+
 TEST_CASE("relay port: clients that waited are given back with everything unread") {
   Relaying relaying;
   const End client = relaying.connect();

@@ -1,5 +1,6 @@
 #include "server/relay/relay.hpp"
 
+#include "server/net/bound_socket.hpp"
 #include "server/relay/relay_ends.hpp"
 
 namespace millrace::server {
@@ -62,6 +63,95 @@ TEST_CASE("relay: a server does not relay to itself") {
   node.relay.follow(same_address);
   CHECK(node.stays(0));
   CHECK(node.relay.count() == 1);
+}
+
+/// Its port is open to other machines.
+struct OpenNode : Node {
+  OpenNode() {
+    open.add("beanstalk", {.descriptor = dup(ends.ours.descriptor()), .peer = "", .is_unix = true},
+             Time{1s});
+  }
+  bool work(Time now) {
+    for (int i = 0; i < 20; ++i) {
+      poller.take(1ms);
+      open.work(now);
+    }
+    return open.relayed_count() == 1;
+  }
+
+  const Log log{[](std::string_view) {}};
+  Outcome<BoundSocket> socket = BoundSocket::bind({.host = "0.0.0.0", .port = 0, .path = {}}, log);
+  Ends ends = make_stream();
+  Relay open{poller, {.node = "a", .own_ports = "beanstalk=n1:1", .listening = own_of()}};
+
+  OwnPorts own_of() {
+    OwnPorts ports;
+    ports.add("beanstalk", socket->descriptor());
+    return ports;
+  }
+};
+
+TEST_CASE("relay: from an open port nobody is relayed to loopback, and this is told") {
+  for (const char* host : {"127.0.0.1", "localhost", "0.0.0.0", "[::ffff:127.0.0.1]"}) {
+    OpenNode node;
+    node.open.follow(node.led_by("b", host));
+    CHECK_FALSE_MESSAGE(node.work(Time{1s}), host);
+    CHECK(node.open.leader_address("beanstalk").empty());
+    const std::string address = std::string(host) + ":" + std::to_string(node.leader.port());
+    CHECK(comes(node.poller, [&] {
+      node.open.work(Time{1s});
+      return node.open.out_of_reach() == std::vector<std::string>{"beanstalk=" + address};
+    }));
+    node.ends.theirs.send("put");
+    node.work(Time{1s} + kRelayWaitMax);
+    CHECK(node.ends.theirs.receive() == "DRAINING\r\n");
+    // Who comes later does not wait.
+    Ends late = make_stream();
+    node.open.add("beanstalk",
+                  {.descriptor = dup(late.ours.descriptor()), .peer = "", .is_unix = true},
+                  Time{1s} + kRelayWaitMax);
+    late.theirs.send("put");
+    node.work(Time{1s} + kRelayWaitMax);
+    CHECK(late.theirs.receive() == "DRAINING\r\n");
+  }
+}
+
+TEST_CASE("relay: a port that the leader does not tell is out of reach") {
+  Node node;
+  auto leader = node.led_by("b", "127.0.0.1");
+  leader.notes = "web=x:1";
+  CHECK(node.relay.out_of_reach().empty());
+  node.relay.follow(leader);
+  CHECK(node.relay.out_of_reach() == std::vector<std::string>{"beanstalk"});
+  node.relay.follow(std::nullopt);
+  CHECK(node.relay.out_of_reach().empty());
+}
+
+TEST_CASE("relay: nobody is relayed to one that holds the log") {
+  Node node;
+  auto holder = node.led_by("b", "127.0.0.1");
+  holder.holds = true;
+  node.relay.follow(holder);
+  CHECK(node.stays(0));
+  CHECK(node.relay.out_of_reach().empty());
+}
+
+TEST_CASE("relay: a connection of ours that comes back to us is closed, and its client with it") {
+  Node node;
+  node.relay.follow(node.led_by("b", "127.0.0.1"));
+  REQUIRE(node.reaches());
+  const int came_back = dup(node.leader.accept().descriptor());
+  node.relay.add("web", {.descriptor = came_back, .peer = "", .is_unix = false}, Time{1s});
+  CHECK(comes(node.poller, [&] {
+    node.relay.work(Time{1s});
+    return node.relay.count() == 0;
+  }));
+  CHECK(node.clients.front().receive() == "|");
+  CHECK(node.relay.out_of_reach().size() == 1);
+  // The address may be another machine's later.
+  node.relay.work(Time{1s} + kLoopRetry);
+  node.relay.work(Time{1s} + kLoopRetry);
+  CHECK(node.relay.out_of_reach().empty());
 }
 
 TEST_CASE("relay: nobody is relayed to a leader that has released the lead") {
