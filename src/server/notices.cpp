@@ -13,7 +13,10 @@ void Notices::disk(bool is_full) {
   if (!is_full) return log_.event("disk_has_room");
   const DiskSpace* const space = journal_.disk_space();
   const std::string problem = space != nullptr ? space->problem() : std::string();
-  problem.empty() ? log_.event("disk_full") : log_.event("disk_full", {{"problem", problem}});
+  log_.event("disk_full", {{"problem", problem},
+                           {"advice",
+                            "free space or let workers finish jobs; --segment-bytes (beanstalkd: "
+                            "-s) makes what is reserved smaller"}});
 }
 
 void Notices::memory(bool is_full) {

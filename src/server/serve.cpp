@@ -49,6 +49,9 @@ journal::SyncMode sync_mode_of(SyncChoice::Mode mode) {
   std::abort();
 }
 
+/// What a batch has besides the longest job.
+constexpr std::uint64_t kLongBatchRoom = std::uint64_t{64} << 10;
+
 Outcome<std::unique_ptr<journal::FileJournal>> open_file_journal(const Config& config,
                                                                  journal::FileSystem& files,
                                                                  const Log& log) {
@@ -56,6 +59,7 @@ Outcome<std::unique_ptr<journal::FileJournal>> open_file_journal(const Config& c
   options.sync_mode = sync_mode_of(config.sync.mode);
   options.sync_interval = config.sync.interval;
   options.segment_bytes = config.segment_bytes;
+  options.long_batch_bytes = config.job_bytes_max + kLongBatchRoom;
   options.reserved_segments = kReservedSegments;
   // Pending replies wait for changes that can never become durable now. Without a reply, clients
   // know that the outcome is unknown.
@@ -161,7 +165,7 @@ Result<Done, StartFailure> give_up_rights(const Config& config) {
 /// Everything that a server needs to run, once its ports are open.
 struct Start {
   ServeContext context;
-  const Server::Options& options;
+  Server::Options options;
   Server::Sockets sockets;
 };
 
@@ -185,6 +189,12 @@ Result<Ended, StartFailure> run(Start start, std::unique_ptr<Journal> journal,
   const Config& config = start.context.config;
   log.routine("started", {{"version", MILLRACE_VERSION},
                           {"data", config.is_volatile ? "none" : config.data.c_str()}});
+  const std::uint64_t segment_bytes =
+      file_journal != nullptr ? file_journal->extent().segment_bytes : config.segment_bytes;
+  if (segment_bytes < config.segment_bytes) {
+    log.routine("small_volume", {{"segment_bytes", segment_bytes},
+                                 {"reserved_bytes", kReservedSegments * segment_bytes}});
+  }
   Signals signals(SignalDuties::numbers(config));
   const SignalDuties duties(server, start.context, signals);
   const MemoryReturn memory_return(server.ticker(), clock.now());
@@ -216,14 +226,17 @@ Result<Ended, StartFailure> run_with_file_journal(Start start) {
     return failure(Step::kOpenJournal, refused.error());
   }
   auto journal = open_file_journal(config, files, start.context.log);
-  if (!journal && journal.error().is_out_of_space) {
-    return failure(Step::kOpenJournal,
-                   Problem{journal.error().text +
-                           "; the first journal file has the size of --segment-bytes (64 MiB by "
-                           "default): free that much space, or set a smaller one"});
-  }
   if (!journal) return failure(Step::kOpenJournal, journal.error());
   const journal::FileJournal* file_journal = journal->get();
+  const std::uint64_t segment_bytes = file_journal->extent().segment_bytes;
+  if (segment_bytes < config.segment_bytes) {
+    Server::Options& options = start.options;
+    // Longer ones could not be moved on a full disk.
+    options.job_bytes_cap = segment_bytes - kLongBatchRoom;
+    options.job_bytes_max = std::min(options.job_bytes_max, options.job_bytes_cap);
+    options.line_bytes_max = std::min<std::size_t>(options.line_bytes_max, segment_bytes);
+    options.binlog_bytes_max = config.binlog_bytes_max.value_or(segment_bytes);
+  }
   return run(std::move(start), std::move(*journal), file_journal);
 }
 

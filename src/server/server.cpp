@@ -401,7 +401,7 @@ void Server::reload(const Options& options) {
   if (has_password) options_.password = options.password;
   if (has_password || !options.web_password.empty()) options_.web_password = options.web_password;
   options_.connections_max = options.connections_max;
-  options_.job_bytes_max = options.job_bytes_max;
+  options_.job_bytes_max = std::min(options.job_bytes_max, options_.job_bytes_cap);
   options_.shown_options = options.shown_options;
   options_.cron = options.cron;
   cron_.set(options_.cron);
@@ -410,7 +410,7 @@ void Server::reload(const Options& options) {
   faktory_.set_password(options_.password);
   faktory_.set_connections_max(options.connections_max);
   faktory_.set_description(options.description);
-  beanstalk_.set_job_bytes_max(options.job_bytes_max);
+  beanstalk_.set_job_bytes_max(options_.job_bytes_max);
   if (options_.throttles != options.throttles) {
     options_.throttles = options.throttles;
     if (role_.name() == Role::Name::kServing) set_throttles();

@@ -69,6 +69,8 @@ class Server : private Duties, private Deadline {
     FinishedJobs::Limits finished = {};
     WorkerRules workers;
     std::size_t job_bytes_max = kPutBytesMaxDefault;  ///< a body put over beanstalk
+    /// On a small volume no body is longer: no segment would hold it.
+    std::size_t job_bytes_cap = kBodyBytesMax;
     std::uint64_t binlog_bytes_max = beanstalk::Settings{}.binlog_bytes_max;  ///< shown in `stats`
     std::size_t line_bytes_max = faktory::Settings{}.line_bytes_max;          ///< a Faktory command
     std::vector<ThrottleRule> throttles;                                      ///< limits of queues

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import tempfile
@@ -11,7 +12,7 @@ import time
 import unittest
 
 from clients import Beanstalk, Faktory
-from program import PROGRAM, Server
+from program import PROGRAM, Server, ServerTest, wait_until
 
 DISK_BYTES = 24 << 20
 SEGMENT_BYTES = 1 << 20
@@ -321,6 +322,148 @@ class FullDiskTest(unittest.TestCase):
         self.wait_for_room()
         self.assertIn("disk_full", self.server.error_text())
         self.assertIn("disk_has_room", self.server.error_text())
+
+
+class SmallVolumeTest(ServerTest):
+    """Of 8 to 300 MiB: what is reserved fits them, they fill, are emptied, and fill again."""
+
+    def volume(self, mib):
+        path = self.path(f"volume{mib}")
+        os.mkdir(path)
+        size = f"size={mib << 20}"
+        done = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", size, "tmpfs", path], capture_output=True, text=True
+        )
+        if done.returncode != 0:
+            self.skipTest(f"no file system of its own: {done.stderr.strip()}")
+        self.addCleanup(subprocess.run, ["umount", "-l", path], check=True)
+        return path
+
+    def small(self, mib, *flags):
+        return self.server(*flags, data=f"{self.volume(mib)}/data").start()
+
+    def client(self, server):
+        return self.open(Beanstalk(server.beanstalk_address))
+
+    def fill(self, client):
+        ids = []
+        while (reply := client.put(BODY)) != "OUT_OF_MEMORY":
+            self.assertIsInstance(reply, int)
+            ids.append(reply)
+        return ids
+
+    def drain(self, client, ids):
+        for each in ids:
+            self.assertEqual(client.reserve(), (each, BODY))
+            self.assertEqual(client.delete(each), "DELETED")
+
+    def fill_and_drain(self, mib, *flags):
+        """Twice, with a restart while it is full. Answers its log and how much fitted."""
+        server = self.small(mib, *flags)
+        ids = self.fill(self.client(server))
+        filled = len(ids) * len(BODY)
+        self.assertGreater(filled, (mib << 20) / 3)
+        worker = self.open(Faktory(server.faktory_address))
+        self.assertRegex(worker.push("12345678"), "^-ERR server is out of space")
+        log = server.error_text()
+        self.assertEqual(server.terminate(), 0)
+        server.start()
+        client = self.client(server)
+        self.assertEqual(client.put(BODY), "OUT_OF_MEMORY")
+        self.assertIn("disk_full", server.error_text())
+        self.drain(client, ids)
+        wait_until(lambda: "disk_has_room" in server.error_text(), "room")
+        worker = self.open(Faktory(server.faktory_address))
+        self.assertEqual(worker.push("12345678"), "+OK")
+        self.assertEqual(worker.fetch()["jid"], "12345678")
+        self.assertEqual(worker.ack("12345678"), "+OK")
+        again = self.fill(client)
+        self.assertGreater(len(again), len(ids) * 3 / 4)
+        server.kill()
+        server.start()
+        self.drain(self.client(server), again)
+        return log
+
+    def test_a_full_small_volume_says_what_is_needed_and_what_to_do(self):
+        log = self.fill_and_drain(100)
+        self.assertIn("small_volume", log)
+        line = re.search("disk_full.*", log).group()
+        numbers = re.search(r"(\d+) bytes are free, and (\d+) are needed", line)
+        self.assertLess(int(numbers[1]), int(numbers[2]))
+        self.assertLess(int(numbers[2]), 20 << 20)
+        self.assertIn("--segment-bytes", line)
+
+    def test_each_volume_is_filled_and_emptied(self):
+        for mib in (8, 20, 32, 64, 200, 300):
+            with self.subTest(mib=mib):
+                self.fill_and_drain(mib)
+
+    def test_an_empty_server_takes_a_small_part(self):
+        for mib in (64, 200, 300):
+            server = self.small(mib)
+            taken = sum(os.stat(f"{server.data}/{name}").st_blocks * 512
+                        for name in os.listdir(server.data))
+            self.assertLess(taken, (mib << 20) / 6)
+
+    def test_a_start_with_other_sizes_reads_the_jobs(self):
+        server = self.small(300, "--segment-bytes=67108864")
+        client = self.client(server)
+        ids = [client.put(BODY) for _ in range(500)]
+        for flags, size in ((["--segment-bytes=1048576"], 300), ([], 500), ([], 100), ([], 3000)):
+            server.kill()
+            remount = f"remount,size={size << 20}"
+            subprocess.run(["mount", "-o", remount, os.path.dirname(server.data)], check=True)
+            server.flags = flags
+            server.start()
+            ids += [self.client(server).put(BODY)]
+        self.drain(self.client(server), ids)
+
+    def test_a_volume_that_is_too_small_is_refused(self):
+        server = Server(f"{self.volume(4)}/data")
+        self.assert_refused(
+            server.arguments(), r"volume of 4194304 bytes; .* needs one of 8388608 bytes at least$"
+        )
+
+    def test_a_disk_without_room_for_the_first_file_says_how_much_is_needed(self):
+        path = self.volume(100)
+        with open(f"{path}/ballast", "wb") as file:
+            os.posix_fallocate(file.fileno(), 0, 99 << 20)
+        self.assert_refused(
+            Server(f"{path}/data").arguments(),
+            r"No space left on device; \d+ bytes are free, and 13107200 are needed$",
+        )
+
+    def test_a_job_that_no_segment_would_hold_is_too_long(self):
+        server = self.small(100, "--max-job-size=50000000")
+        client = self.client(server)
+        longest = int(client.stats()["max-job-size"])
+        self.assertGreater(longest, 5 << 20)
+        self.assertEqual(client.put(b"b" * (longest + 1)), "JOB_TOO_BIG")
+        ids = []
+        while isinstance(reply := client.put(b"b" * longest), int):
+            ids.append(reply)
+        self.assertEqual(reply, "OUT_OF_MEMORY")
+        self.assertGreater(len(ids), 8)
+        for each in ids:
+            self.assertEqual(client.delete(each), "DELETED")
+        wait_until(lambda: isinstance(client.put(b"b" * longest), int), "room")
+
+    def test_the_option_s_of_beanstalkd_is_the_size_of_its_files(self):
+        server = self.server(data=f"{self.volume(200)}/data")
+        os.symlink(os.path.abspath(PROGRAM), self.path("beanstalkd"))
+        os.mkdir(server.data)
+        address = server.beanstalk_address
+        server.arguments = lambda: [
+            self.path("beanstalkd"), "-l", address[0], "-p", str(address[1]),
+            "-b", server.data, "-s", "1048576",
+        ]
+        server.begin()
+        wait_until(lambda: server.segments(), "a journal")
+        self.assertEqual(os.path.getsize(server.segments()[0]), 1 << 20)
+        wait_until(lambda: os.path.exists(f"{server.data}/spare-3"), "the reserve")
+        client = self.client(server)
+        self.assertIsInstance(client.put(BODY), int)
+        self.assertEqual(client.stats()["binlog-max-size"], "1048576")
 
 
 if __name__ == "__main__":

@@ -34,6 +34,7 @@ TEST_CASE("notices: a full disk and a full memory are told once, and so is their
   noticing.notices.memory(false);
   CHECK(noticing.logged.empty());
   for (int i = 0; i < 3; ++i) noticing.notices.disk(true);
+  CHECK(noticing.logged.find("--segment-bytes") != std::string::npos);
   CHECK(noticing.count("disk_full") == 1);
   noticing.notices.disk(false);
   CHECK(noticing.count("disk_has_room") == 1);

@@ -53,6 +53,13 @@ Outcome<std::unique_ptr<FileJournal>> FileJournal::open(FileSystem& files,
   if (!lock) return lock.error();
   Outcome<LogReader> reader = LogReader::open(files, directory);
   if (!reader) return reader.error();
+  const std::uint64_t volume_bytes = files.volume_bytes(directory);
+  if (reader->segments().empty() && volume_bytes != 0 && volume_bytes < kVolumeBytesMin) {
+    return Problem{directory + " is on a volume of " + std::to_string(volume_bytes) +
+                   " bytes; a journal needs one of " + std::to_string(kVolumeBytesMin) +
+                   " bytes at least"};
+  }
+  options.segment_bytes = fitting_segment_bytes(options, volume_bytes);
   std::unique_ptr<FileJournal> journal(
       new FileJournal(files, directory, std::move(options), std::move(*lock), std::move(*reader)));
   const bool is_new = journal->reader_->segments().empty();
@@ -153,8 +160,11 @@ void FileJournal::expect(Lsn begin, std::size_t size) {
 
 Journal::Extent FileJournal::extent() const {
   if (!reader_) return layout_.extent();
-  if (reader_->segments().empty()) return {};
-  return {.begin = reader_->segments().front().header.first, .end = reader_->files_end()};
+  Extent extent{.segment_bytes = options_.segment_bytes};
+  if (reader_->segments().empty()) return extent;
+  extent.begin = reader_->segments().front().header.first;
+  extent.end = reader_->files_end();
+  return extent;
 }
 
 std::size_t FileJournal::trim(Lsn before) {

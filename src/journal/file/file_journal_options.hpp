@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -17,7 +18,11 @@ enum class SyncMode {
 };
 
 struct FileJournalOptions {
+  /// On a small volume segments are shorter: see `fitting_segment_bytes`.
   std::uint64_t segment_bytes = std::uint64_t{64} << 20;
+
+  /// A segment should hold a batch of this length, even on a small volume.
+  std::uint64_t long_batch_bytes = 0;
 
   /// How much of the disk is reserved, in segments, so that jobs can still end when the disk is
   /// full. With more than one, compaction can go on too.
@@ -42,5 +47,27 @@ struct FileJournalOptions {
   /// choose every order of events, and repeat it.
   bool is_stepped = false;
 };
+
+/// One part in so many of a volume is a segment at most; with long batches, one in
+/// `kVolumeLongSegments`.
+inline constexpr std::uint64_t kVolumeSegments = 32;
+inline constexpr std::uint64_t kVolumeLongSegments = 16;
+
+/// No volume is so small that it makes segments shorter.
+inline constexpr std::uint64_t kSegmentBytesMin = std::uint64_t{1} << 20;
+
+/// A new log needs a volume that long: for the reserve, and as much again for jobs.
+inline constexpr std::uint64_t kVolumeBytesMin = std::uint64_t{8} << 20;
+
+/// How long segments are on a volume of that length (0: unknown), so that the reserve is a small
+/// share of it.
+[[nodiscard]] inline std::uint64_t fitting_segment_bytes(const FileJournalOptions& options,
+                                                         std::uint64_t volume_bytes) {
+  if (volume_bytes == 0) return options.segment_bytes;
+  const std::uint64_t fitting =
+      std::max({kSegmentBytesMin, volume_bytes / kVolumeSegments,
+                std::min(options.long_batch_bytes, volume_bytes / kVolumeLongSegments)});
+  return std::min(options.segment_bytes, fitting);
+}
 
 }  // namespace millrace::journal

@@ -246,6 +246,12 @@ Outcome<std::uint64_t> PosixFileSystem::free_space(const std::string& directory)
   return std::uint64_t{status.f_bavail} * status.f_frsize;
 }
 
+std::uint64_t PosixFileSystem::volume_bytes(const std::string& directory) {
+  struct statvfs status = {};
+  if (::statvfs(directory.c_str(), &status) < 0) return 0;
+  return std::uint64_t{status.f_blocks} * status.f_frsize;
+}
+
 Outcome<Done> PosixFileSystem::sync_directory(const std::string& path) {
   const auto sync = [&](int descriptor) -> Outcome<Done> {
     if (uninterrupted([&] { return ::fsync(descriptor); }) == 0) return Done{};

@@ -99,6 +99,9 @@ class FileSystem {
   /// How many bytes the disk of that directory has room for.
   virtual Outcome<std::uint64_t> free_space(const std::string& directory) = 0;
 
+  /// How long the disk of that directory is; 0: unknown.
+  virtual std::uint64_t volume_bytes(const std::string& /*directory*/) { return 0; }
+
   /// Returns when the names created and removed in the directory are on stable storage.
   virtual Outcome<Done> sync_directory(const std::string& path) = 0;
 
@@ -123,6 +126,7 @@ class PosixFileSystem final : public FileSystem {
   Outcome<bool> has_other_name(const std::string& path) override;
   Outcome<Done> remove(const std::string& path) override;
   Outcome<std::uint64_t> free_space(const std::string& directory) override;
+  std::uint64_t volume_bytes(const std::string& directory) override;
   Outcome<Done> sync_directory(const std::string& path) override;
   Outcome<std::unique_ptr<Lock>> lock(const std::string& directory) override;
 

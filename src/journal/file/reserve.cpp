@@ -210,6 +210,13 @@ std::vector<std::uint64_t> Reserve::lengths() const {
   return lengths;
 }
 
+std::string Reserve::lack_of_room(std::uint64_t more) const {
+  const Outcome<std::uint64_t> free = files_.free_space(directory_);
+  const std::uint64_t needed = lacking() + more;
+  if (!free || *free >= needed) return {};
+  return std::to_string(*free) + " bytes are free, and " + std::to_string(needed) + " are needed";
+}
+
 Outcome<bool> Reserve::give_up(std::uint64_t bytes) {
   // A reserve of nothing is always whole: then no disk counts as full before a write fails.
   is_whole_ = bytes_ == 0;

@@ -60,6 +60,10 @@ class Reserve {
   /// when the reserve lacks nothing.
   [[nodiscard]] Outcome<bool> adopt(const std::string& path);
 
+  /// How much room is free, and how much the reserve and `more` bytes need, for people. Empty when
+  /// that is enough.
+  [[nodiscard]] std::string lack_of_room(std::uint64_t more) const;
+
   /// True when there was room for the whole reserve and nothing of it has been used since.
   [[nodiscard]] bool is_whole() const { return is_whole_; }
 

@@ -13,6 +13,14 @@ Outcome<bool> FullDisk::begin() {
   return !*is_whole;
 }
 
+/// The numbers are looked at once, when it became full.
+void FullDisk::note_full(Time now, std::string problem) {
+  if (const std::string lack = status_.is_full() ? "" : lack_of_room(); !lack.empty()) {
+    problem += (problem.empty() ? "" : "; ") + lack;
+  }
+  set(true, now, std::move(problem));
+}
+
 Outcome<Done> FullDisk::look(Time now) {
   const Outcome<Done> regained = log_.reserve().regain();
   if (!regained) return regained;

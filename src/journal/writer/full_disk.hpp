@@ -35,7 +35,12 @@ class FullDisk {
   [[nodiscard]] Outcome<bool> begin();
 
   /// A write has found no room, or has used the reserve, because of `problem`.
-  void note_full(Time now, std::string problem) { set(true, now, std::move(problem)); }
+  void note_full(Time now, std::string problem);
+
+  /// How much room there is, and how much is needed for the disk not to be full.
+  [[nodiscard]] std::string lack_of_room() const {
+    return log_.reserve().lack_of_room(options_.segment_bytes);
+  }
 
   /// After each round on a full disk: takes back what the reserve lacks. Once the interval is over,
   /// also looks whether there is room for the whole reserve and a segment: then the disk is not

@@ -59,11 +59,17 @@ WriterLoop::WriterLoop(FileSystem& files, const std::string& directory,
 
 Outcome<Done> WriterLoop::begin(const LogReader& reader, const LogEnd& log) {
   const Outcome<Done> resumed = log_.resume(reader, log);
+  if (!resumed && resumed.error().is_out_of_space) {
+    Problem problem = resumed.error();
+    const std::string lack = full_disk_.lack_of_room();
+    if (!lack.empty()) problem.text += "; " + lack;
+    return problem;
+  }
   if (!resumed) return resumed;
   const Outcome<bool> is_full = full_disk_.begin();
   if (!is_full) return is_full.error();
   queue_.begin(log_.synced());
-  status_.begin(log_.synced(), *is_full);
+  status_.begin(log_.synced(), *is_full, *is_full ? full_disk_.lack_of_room() : "");
   return Done{};
 }
 

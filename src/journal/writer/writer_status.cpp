@@ -11,7 +11,11 @@ void WriterStatus::on_change(std::function<void()> wake) {
   wake_ = std::move(wake);
 }
 
-void WriterStatus::begin(Lsn durable, bool is_full) {
+void WriterStatus::begin(Lsn durable, bool is_full, std::string problem) {
+  {
+    const std::lock_guard guard(problem_mutex_);
+    problem_ = std::move(problem);
+  }
   durable_.store(durable, std::memory_order_release);
   is_full_.store(is_full, std::memory_order_release);
 }

@@ -40,7 +40,7 @@ class WriterStatus {
   // ---- for the writer ---------------------------------------------------------------------------
 
   /// What a replay has found, before the writer's first round. Wakes nobody.
-  void begin(Lsn durable, bool is_full);
+  void begin(Lsn durable, bool is_full, std::string problem = {});
 
   void set_durable(Lsn durable);
 

@@ -11,6 +11,7 @@
 
 #include "base/check.hpp"
 #include "beanstalk/settings.hpp"
+#include "journal/file/file_journal_options.hpp"
 
 namespace millrace::server {
 namespace {
@@ -40,7 +41,8 @@ constexpr const char* kUsage =
     " -u USER  become user and group\n"
     " -z BYTES set the maximum job size in bytes (default is 65535);\n"
     "          at most 1073741824\n"
-    " -s BYTES file size to show in the statistics; no other effect\n"
+    " -s BYTES size of a journal file (default is by the volume, at most 67108864);\n"
+    "          at least 1048576\n"
     " -v       show version information\n"
     " -V       print each port, and each connection that is opened or closed\n"
     " -h       show this help\n";
@@ -94,6 +96,7 @@ class Reader {
   BeanstalkdInvocation read() {
     for (; next_ < arguments_.size() && !read_.exit_status;) read_argument(arguments_[next_++]);
     if (!read_.exit_status) read_.config.beanstalk = address();
+    if (file_bytes_) read_.config.segment_bytes = segment_bytes(*file_bytes_);
     return std::move(read_);
   }
 
@@ -172,6 +175,7 @@ class Reader {
       read_.config.sync = interval(*size);
     } else if (flag == 's') {
       read_.config.binlog_bytes_max = *size;
+      file_bytes_ = *size;
     } else {
       if (*size > kBodyBytesMax) {
         say("maximum job size was set to " + std::to_string(kBodyBytesMax));
@@ -185,6 +189,13 @@ class Reader {
     // beanstalkd accepts any number, so a larger one is reduced and not refused.
     return {.mode = SyncChoice::Mode::kInterval,
             .interval = std::chrono::milliseconds(std::min(milliseconds, kSyncIntervalMaxMs))};
+  }
+
+  /// beanstalkd takes any size. A job must fit into a file.
+  [[nodiscard]] std::uint64_t segment_bytes(std::uint64_t file_bytes) const {
+    const std::uint64_t least =
+        std::max<std::uint64_t>(journal::kSegmentBytesMin, read_.config.job_bytes_max);
+    return std::clamp<std::uint64_t>(file_bytes, least, kBodyBytesMax);
   }
 
   Address address() {
@@ -207,6 +218,7 @@ class Reader {
   }
 
   const std::vector<std::string>& arguments_;
+  std::optional<std::uint64_t> file_bytes_;  ///< -s
   std::size_t next_ = 0;
   std::string host_ = "0.0.0.0";
   std::string port_ = "11300";

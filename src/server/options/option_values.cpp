@@ -13,6 +13,7 @@
 #include "core/model/worker.hpp"
 #include "engines/log_url.hpp"
 #include "http/kit/text.hpp"
+#include "journal/file/file_journal_options.hpp"
 
 namespace millrace::server {
 namespace {
@@ -35,9 +36,6 @@ Outcome<std::uint64_t> parse_bytes(const std::string& text, std::uint64_t min, s
   if (bytes || !has_unit) return bytes;
   return Problem{bytes.error().text + ", in bytes and without a unit"};
 }
-
-/// The journal reserves disk space in steps of this size.
-constexpr std::uint64_t kSegmentBytesMin = std::uint64_t{1} << 20;
 
 /// The minimum leaves room for some jobs. The maximum is more than any machine has.
 constexpr std::uint64_t kMemoryBytesMax = std::uint64_t{1} << 50;
@@ -124,7 +122,7 @@ Outcome<Done> set_size(std::size_t& member, const std::string& text) {
 }
 
 Outcome<Done> set_segment_size(std::uint64_t& member, const std::string& text) {
-  const auto size = parse_bytes(text, kSegmentBytesMin, kBodyBytesMax);
+  const auto size = parse_bytes(text, journal::kSegmentBytesMin, kBodyBytesMax);
   if (!size) return size.error();
   member = *size;
   return Done{};

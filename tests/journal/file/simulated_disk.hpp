@@ -89,6 +89,9 @@ class SimulatedDisk final : public FileSystem {
   Outcome<bool> has_other_name(const std::string& path) override;
   Outcome<Done> remove(const std::string& path) override;
   Outcome<std::uint64_t> free_space(const std::string& directory) override;
+  /// What it says of its length; 0: nothing.
+  std::uint64_t volume = 0;
+  std::uint64_t volume_bytes(const std::string& /*directory*/) override { return volume; }
   Outcome<Done> sync_directory(const std::string& path) override;
   Outcome<std::unique_ptr<Lock>> lock(const std::string& directory) override;
 

@@ -61,6 +61,16 @@ TEST_CASE("full disk watch: a full disk is told once, with the rooms of its segm
   CHECK(watched.rooms.of_newest({0}) == kRoomBytes);
 }
 
+TEST_CASE("full disk watch: the problem tells how much room there is, and how much is needed") {
+  WatchedLog watched;
+  watched.disk.set_capacity(3 * kRoomBytes + kExtentBytes + kStartBytes);
+  REQUIRE_FALSE(watched.begin());
+  CHECK(watched.full_disk.lack_of_room().empty());
+  watched.disk.set_capacity(2 * kRoomBytes + kExtentBytes + kStartBytes + 100);
+  watched.full_disk.note_full(kBegin, "no room");
+  CHECK(watched.status.problem() == "no room; 100 bytes are free, and 4096 are needed");
+}
+
 TEST_CASE("full disk watch: it looks for room once the interval is over") {
   WatchedLog watched;
   watched.disk.set_capacity(2 * kRoomBytes + kExtentBytes + kStartBytes);

@@ -46,6 +46,14 @@ TEST_CASE("beanstalkd options: values follow their flag, or are attached to it")
   CHECK(config.personality.announcement == Personality::Announcement::kBeanstalkd);
 }
 
+TEST_CASE("beanstalkd options: -s is the size of journal files, which hold the longest job") {
+  CHECK(config_of({}).segment_bytes == Config{}.segment_bytes);
+  CHECK(config_of({"-s", "10485760"}).segment_bytes == 10485760);
+  CHECK(config_of({"-s", "601"}).segment_bytes == 1 << 20);
+  CHECK(config_of({"-s", "601", "-z", "5000000"}).segment_bytes == 5000000);
+  CHECK(config_of({"-s", "9999999999999"}).segment_bytes == kBodyBytesMax);
+}
+
 TEST_CASE("beanstalkd options: a port is what the system's library takes it for") {
   CHECK(config_of({"-p", "70000"}).beanstalk->port == 70000 - 65536);
   CHECK(config_of({"-p", "65536"}).beanstalk->port == 0);
