@@ -10,7 +10,13 @@ const STAYS_MS = 8000;
 const followed = new Set();
 document.addEventListener("restarted", () => followed.clear());
 
-export const DONE = { retry: "retried", kill: "killed", delete: "deleted", clear: "deleted" };
+export const DONE = {
+  retry: "retried",
+  move: "moved",
+  kill: "killed",
+  delete: "deleted",
+  clear: "deleted",
+};
 
 /** Why fewer jobs were changed than a person has agreed to. */
 function shortfall({ changed }, agreed, verb) {
@@ -114,7 +120,20 @@ async function countMatching(selection, parts, say, signal) {
   return { as_of: asOf, at_most: matched };
 }
 
-export const VERBS = { retry: "Retry", kill: "Kill", delete: "Delete" };
+export const VERBS = { retry: "Retry", move: "Move", kill: "Kill", delete: "Delete" };
+
+/** What can be undone needs no warning. */
+const kindOf = (action) => (action === "retry" || action === "move" ? "primary" : "danger");
+
+/** For the name of the queue that jobs are moved to; null: it is another change. */
+function queueField(action) {
+  if (action !== "move") return null;
+  const input = h("input", { id: "move-to", autocomplete: "off", spellcheck: "false" });
+  return {
+    place: h("p", {}, h("label", { for: "move-to" }, "To the queue"), " ", input),
+    read: () => ({ to: input.value.trim() }),
+  };
+}
 
 /** A sentence that says how the action changes `n` jobs. */
 async function fate(action, n, isHeld) {
@@ -128,6 +147,7 @@ async function fate(action, n, isHeld) {
     );
   if (action === "delete") return `${who} will be deleted permanently.`;
   if (action === "retry") return `${who} will be enqueued.`;
+  if (action === "move") return `${who} will be moved, with state, age and failures.`;
   const [{ options }, { jobs }] = await Promise.all([get("server"), get("overview")]);
   const max = Number(options.find(({ name }) => name === "dead-max-jobs").value);
   return (
@@ -154,14 +174,21 @@ function spreadChoice(action, { states }) {
   return h("select", { id: "spread" }, options);
 }
 
-/** Asks before jobs are changed; `verb` is the label of the button. */
-export const askFor = (action, n, verb, title = verb, isHeld = false) =>
-  ask({
+/**
+ * Asks before jobs are changed; `verb` is the label of the button. Resolves to what the request has
+ * besides, or to null.
+ */
+export async function askFor(action, n, verb, title = verb, isHeld = false) {
+  const field = queueField(action);
+  const agreed = await ask({
     title: `${title}?`,
     verb,
-    kind: action === "retry" ? "primary" : "danger",
+    more: field?.place,
+    kind: kindOf(action),
     prepare: async (say) => say(await fate(action, n, isHeld)),
   });
+  return agreed ? (field?.read() ?? {}) : null;
+}
 
 /**
  * Asks with the number of jobs, then changes all that match. `to` is a path whose operation means
@@ -172,15 +199,17 @@ export async function changeAll(action, selection, what, onEnd, to) {
   let bounds;
   const parts = breakdown();
   const spread = to ? null : spreadChoice(action, selection);
+  const field = queueField(action);
   const agreed = await ask({
     title: `${verb} ${what}?`,
     text: "Counting…",
     more: [
       parts.place,
+      field?.place,
       spread && h("p", {}, h("label", { for: "spread" }, "Enqueue them"), " ", spread),
     ],
     verb,
-    kind: action === "retry" ? "primary" : "danger",
+    kind: kindOf(action),
     prepare: async (say, signal) => {
       bounds = await countMatching(selection, parts, say, signal);
       const matched = bounds.at_most;
@@ -200,7 +229,7 @@ export async function changeAll(action, selection, what, onEnd, to) {
   try {
     const begun = await (to
       ? post(to, bounds)
-      : post("operations", { action, ...selection, ...bounds, ...pace }));
+      : post("operations", { action, ...selection, ...bounds, ...pace, ...field?.read() }));
     follow({ ...begun, title: `${verb} ${what}`, agreed: bounds.at_most }, onEnd);
   } catch (error) {
     complain(error);

@@ -175,6 +175,8 @@ class ApiTest(WebTest):
         for action, state in (("retry", "retrying"), ("kill", "scheduled"), ("delete", "dead")):
             path = "/jobs/{id}/" + action
             self.check("post", path, f"/jobs/{self.id_in(state)}/{action}")
+        path = f"/jobs/{self.id_in('dead')}/move"
+        self.check("post", "/jobs/{id}/move", path, {"to": "elsewhere"})
         self.check("get", "/errors", "/errors?cursor=before")
         self.check("post", "/jobs/change", body={"action": "kill", "ids": [1, 999]})
         self.check("post", "/queues/{name}/pause", "/queues/mail/pause", {"seconds": 30})

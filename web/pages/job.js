@@ -380,16 +380,22 @@ const expiry = (job) => [ago(job.expires_at), h("div", { class: "dim" }, whenOve
 
 // ---- acting ----
 
-const SAID = { retry: "is ready now.", kill: "is dead now.", delete: "is deleted." };
+const SAID = {
+  retry: "is ready now.",
+  move: "is moved.",
+  kill: "is dead now.",
+  delete: "is deleted.",
+};
 
 async function change(ctx, job, action) {
   const held = job.state === "reserved";
   const verb = verbOf(action, job.state);
   const title = `${verb} ${job.type} ${job.id} of ${job.queue}`;
-  if ((held || action !== "retry") && !(await askFor(action, 1, `${verb} 1 job`, title, held)))
-    return;
+  const isAsked = held || action !== "retry";
+  const more = isAsked ? await askFor(action, 1, `${verb} 1 job`, title, held) : {};
+  if (!more) return;
   await act(
-    () => post(`jobs/${part(job.id)}/${action}`, { state: job.state }),
+    () => post(`jobs/${part(job.id)}/${action}`, { state: job.state, ...more }),
     `Job ${job.id} ${SAID[action]}`,
   );
   ctx.refresh();
@@ -411,7 +417,7 @@ export default {
   render(ctx, job) {
     if (job.outcome) return finished.render(job);
     const plain = job.state === "reserved" ? "" : "primary";
-    const kind = (action) => (action === "retry" ? plain : "danger");
+    const kind = (action) => ({ retry: plain, move: "plain" })[action] ?? "danger";
     const isOver = (action) => action === "retry" && hasExpired(job);
     const actions = ctx.isReadOnly
       ? []

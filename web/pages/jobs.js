@@ -133,11 +133,11 @@ async function search({ params, state: memory, draw }, signal) {
 
 /** The actions for jobs of a state. */
 export const ACTIONS = {
-  ready: ["kill", "delete"],
+  ready: ["move", "kill", "delete"],
   reserved: ["retry", "kill", "delete"],
-  scheduled: ["retry", "kill", "delete"],
-  retrying: ["retry", "kill", "delete"],
-  dead: ["retry", "delete"],
+  scheduled: ["retry", "move", "kill", "delete"],
+  retrying: ["retry", "move", "kill", "delete"],
+  dead: ["retry", "move", "delete"],
   any: [],
 };
 export const verbOf = (action, state) =>
@@ -149,9 +149,10 @@ async function changeSelected(ctx, action) {
   const state = stateOf(ctx.params);
   const held = state === "reserved";
   const verb = `${verbOf(action, state)} ${plural(ids.length, "job")}`;
-  if (!(await askFor(action, ids.length, verb, verb, held))) return;
+  const more = await askFor(action, ids.length, verb, verb, held);
+  if (!more) return;
   const result = await act(
-    () => post("jobs/change", { action, ids, state }),
+    () => post("jobs/change", { action, ids, state, ...more }),
     ({ changed, gone, refused }) =>
       [
         `${plural(changed, "job")} ${action === "retry" ? "ready now" : DONE[action]}`,
@@ -246,7 +247,7 @@ function selectionBar(ctx, state, jobs, isFiltered, counts) {
         ctx.refresh();
       },
     );
-  const kind = (action) => (action === "retry" ? "" : "danger");
+  const kind = (action) => (action === "retry" || action === "move" ? "" : "danger");
   const expired = jobs.filter((job) => selected.has(job.id) && hasExpired(job));
   const isOver = (action) => action === "retry" && expired.length === selected.size;
   return h(
@@ -389,7 +390,7 @@ const BECOME = { retry: "ready", kill: "dead" };
 function whereTo({ action, n }, params) {
   const [who, are] = [plural(n, "job"), n === 1 ? "is" : "are"];
   const state = BECOME[action];
-  if (!state) return h("p", {}, `${who} ${n === 1 ? "was" : "were"} deleted.`);
+  if (!state) return h("p", {}, `${who} ${n === 1 ? "was" : "were"} ${DONE[action]}.`);
   const to = link("jobs", { ...params, cursor: "", state });
   return h("p", {}, `${who} ${are} ${state} now: `, h("a", { href: to }, `show ${state} jobs`));
 }

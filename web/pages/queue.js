@@ -1,6 +1,7 @@
 import { get, nameOf, part } from "../api.js";
 import { h } from "../dom.js";
 import { age, ago, count, rate, span } from "../format.js";
+import { changeAll } from "../operation.js";
 import { link } from "../route.js";
 import {
   button,
@@ -40,6 +41,11 @@ function row(job, place) {
     figure(ago(job.enqueued_at)),
   );
 }
+
+const MOVED = ["ready", "scheduled", "retrying", "dead"];
+
+const move = (ctx, { name }) =>
+  changeAll("move", { states: MOVED, queue: name }, `all jobs of ${name}`, ctx.refresh);
 
 /** "half ≤ 1.2 s, 95 % ≤ 4 s" */
 const times = (half, most) => `half ≤ ${span(half)}, 95 % ≤ ${span(most)}`;
@@ -127,6 +133,12 @@ export default {
             key: "pause",
           }),
           h("span", { class: "gap" }),
+          button("Move jobs", () => move(ctx, queue), {
+            kind: "plain",
+            // As a filter it would mean all queues whose names begin so.
+            disabled: queue.name.endsWith("*"),
+            key: "move",
+          }),
           button("Clear", () => clear(ctx, queue), {
             kind: "danger",
             disabled: queue.ready === 0,

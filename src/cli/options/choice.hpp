@@ -86,6 +86,7 @@ struct Choice {
   bool has_colors = true;  ///< on a terminal
   std::vector<std::string> states;
   std::vector<Filter> filters;
+  std::string to;          ///< the queue that jobs are moved to
   bool is_agreed = false;  ///< --yes
   bool is_dry = false;     ///< --dry-run
   bool is_reversed = false;

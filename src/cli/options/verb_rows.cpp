@@ -65,6 +65,7 @@ constexpr std::array kVerbRows = {
             tail_jobs,
             kFollowed},
     VerbRow{"retry", "Make jobs ready", {kIds}, kChanges, retry_jobs, kChanged},
+    VerbRow{"move", "Move jobs to another queue", {kIds}, kChanges | kMoveTo, move_jobs, kChanged},
     VerbRow{"kill", "Make jobs dead", {kIds}, kChanges | kDangerous, kill_jobs, kChangedIfAgreed},
     VerbRow{"delete", "Delete jobs", {kIds}, kChanges | kDangerous, delete_jobs, kChangedIfAgreed},
     VerbRow{"pause",

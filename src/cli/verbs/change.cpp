@@ -8,6 +8,8 @@ namespace {
 
 constexpr ChangeWords kRetry{
     .action = "retry", .doing = "retrying", .done = "made ready", .is_dangerous = false};
+constexpr ChangeWords kMove{
+    .action = "move", .doing = "moving", .done = "moved", .is_dangerous = false};
 constexpr ChangeWords kKill{.action = "kill", .doing = "killing", .done = "killed"};
 constexpr ChangeWords kDelete{.action = "delete", .doing = "deleting", .done = "deleted"};
 
@@ -28,6 +30,12 @@ Exit change(Session& session, const ChangeWords& words) {
 
 Exit retry_jobs(Session& session) {
   return change(session, kRetry);
+}
+
+Exit move_jobs(Session& session) {
+  if (session.choice.to.empty())
+    return session.refuse_usage("--to is needed: the queue to move to");
+  return change(session, kMove);
 }
 
 Exit kill_jobs(Session& session) {

@@ -93,6 +93,7 @@ Exit make_change(Session& session, const ChangeWords& words, const Count& count)
   Json request{
       {"action", words.action}, {"states", session.choice.states}, {"at_most", count.matched}};
   if (!count.as_of.empty()) request["as_of"] = count.as_of;
+  if (!session.choice.to.empty()) request["to"] = session.choice.to;
   add_filters(request, session.choice);
   Interrupts interrupts;
   const Reply<Answer> begun = session.api.post("operations", request.dump(), count.instance);

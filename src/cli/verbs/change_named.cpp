@@ -20,6 +20,7 @@ Reply<Answer> change_one(Session& session, const ChangeWords& words, const std::
   }
   Json body = Json::object();
   if (!session.choice.states.empty()) body["state"] = session.choice.states.front();
+  if (!session.choice.to.empty()) body["to"] = session.choice.to;
   const std::string target = "jobs/" + text_at(job, "id") + "/" + words.action;
   return session.api.post(target, body.dump(), found->answer.instance);
 }

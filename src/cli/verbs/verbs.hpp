@@ -12,6 +12,7 @@ Exit list_jobs(Session& session);
 Exit peek_job(Session& session);
 Exit tail_jobs(Session& session);
 Exit retry_jobs(Session& session);
+Exit move_jobs(Session& session);
 Exit kill_jobs(Session& session);
 Exit delete_jobs(Session& session);
 Exit pause_queues(Session& session);

@@ -6,7 +6,7 @@ namespace millrace {
 namespace {
 
 /// The job is in the state already that the action would bring it to.
-bool is_already(const Job& job, Mutation::Action action) {
+bool is_already(const Job& job, Mutation::Action action, const Queue* to) {
   switch (action) {
     case Mutation::Action::kDiscard:
       return false;
@@ -14,23 +14,28 @@ bool is_already(const Job& job, Mutation::Action action) {
       return job.state == JobState::kDead;
     case Mutation::Action::kRequeue:
       return job.state == JobState::kReady;
+    case Mutation::Action::kMove:
+      return to != nullptr && to->id == job.queue;
   }
   return false;
 }
 
 }  // namespace
 
-Answer<Done> AdminOperations::change(JobId id, Mutation::Action action, Time now) {
+Answer<Done> AdminOperations::change(JobId id, Mutation::Action action, Time now,
+                                     std::string_view to) {
   const Job* job = parts_.ledger.store().jobs().find(id);
   if (job == nullptr || job->state == JobState::kReserved) return Refusal::kNotFound;
-  if (is_already(*job, action)) return Refusal::kNotFound;
+  if (is_already(*job, action, parts_.ledger.store().queues().find(to))) return Refusal::kNotFound;
   // It would be gone at once.
   const Time wall = parts_.ledger.store().wall_clock().shown(now);
   if (action == Mutation::Action::kRequeue && job->has_expired(wall)) return Refusal::kExpired;
   if (action == Mutation::Action::kKill && !parts_.admission.admits_growth()) {
     return Refusal::kNoRoom;
   }
-  parts_.moves.change(*job, action, now);
+  // It is written whole once more.
+  if (action == Mutation::Action::kMove && !parts_.admission.admits_jobs()) return Refusal::kNoRoom;
+  parts_.moves.change(*job, action, now, to);
   parts_.batch_callbacks.work(now);
   return Done{};
 }
@@ -49,6 +54,7 @@ Answer<Done> AdminOperations::requeue_later(JobId id, Time due, Time now) {
 Answer<Done> AdminOperations::change_held(JobId id, Mutation::Action action, Time now) {
   const Job* job = parts_.ledger.store().jobs().find(id);
   if (job == nullptr || job->state != JobState::kReserved) return Refusal::kNotFound;
+  if (action == Mutation::Action::kMove) return Refusal::kNotFound;
   if (action == Mutation::Action::kKill && !parts_.admission.admits_growth()) {
     return Refusal::kNoRoom;
   }

@@ -30,8 +30,9 @@ class AdminOperations {
   // ---- jobs -------------------------------------------------------------------------------------
 
   /// Changes a job that nobody holds. Refused: there is no such job, or it is held; a ready job is
-  /// requeued, or a dead one killed; a job is killed while records must not grow.
-  Answer<Done> change(JobId id, Mutation::Action action, Time now);
+  /// requeued, a dead one killed, or one moved to the queue `to` that is there; a job is killed
+  /// while records must not grow, or moved while new jobs are refused.
+  Answer<Done> change(JobId id, Mutation::Action action, Time now, std::string_view to = {});
 
   /// The same as to requeue it, at `due`, which is later than now. Until then it is scheduled.
   Answer<Done> requeue_later(JobId id, Time due, Time now);
@@ -39,7 +40,7 @@ class AdminOperations {
   /// Changes a job that a client or a worker holds, and so ends its reservation. Requeued, it
   /// counts as released; no failure is counted. The holder is not told: its later commands for the
   /// job are answered as for any that it does not hold. Refused: there is no such job, or it is not
-  /// held; a job is killed while records must not grow.
+  /// held, or would be moved; a job is killed while records must not grow.
   Answer<Done> change_held(JobId id, Mutation::Action action, Time now);
 
   /// Frees the lock of a job, which goes on without it. Dead and then requeued, it takes it anew

@@ -151,14 +151,15 @@ bool BulkChanges::is_meant(const Change& change, const Job& job) {
 
 bool BulkChanges::change_one(const Change& change, JobId id, Time now) {
   const Progress& progress = change.progress;
-  if (change.request.spread == Duration{}) {
-    return broker_.admin().change(id, change.request.action, now).has_value();
+  const Request& request = change.request;
+  if (request.spread == Duration{}) {
+    return broker_.admin().change(id, request.action, now, request.to).has_value();
   }
   const std::uint64_t all = std::min(change.request.bounds.changes_max, progress.to_look_at);
   const double part = static_cast<double>(progress.changed) / static_cast<double>(all + 1);
   const Time due = progress.started_at + std::chrono::duration_cast<Duration>(
                                              change.request.spread * std::min(part, 1.0));
-  if (due <= now) return broker_.admin().change(id, change.request.action, now).has_value();
+  if (due <= now) return broker_.admin().change(id, request.action, now).has_value();
   return broker_.admin().requeue_later(id, due, now).has_value();
 }
 

@@ -36,6 +36,7 @@ class BulkChanges {
     std::string queue = {};        ///< empty: all
     JobBatchId batch = 0;          ///< 0: all; else its members
     Mutation::Action action = Mutation::Action::kDiscard;
+    std::string to = {};  ///< the queue of kMove
     /// Jobs that are requeued become ready evenly within so long; 0: at once.
     Duration spread = {};
     /// Which jobs; empty: all. It is kept until the change has ended. A job about which its steps

@@ -96,10 +96,12 @@ struct Mutation {
     kDiscard,  ///< as a client deletes a job
     kKill,     ///< as a client buries a job; a dead job's time of death is renewed
     kRequeue,  ///< as a client kicks a job
+    kMove,     ///< to another queue, as it is; a running job is left alone
   };
 
   JobState set = JobState::kDead;  ///< kScheduled, kRetrying or kDead
   Action action = Action::kDiscard;
+  std::string to = {};  ///< the queue of kMove
   /// Which jobs; empty: all. It is kept until the mutation has ended, so it must be able to outlive
   /// the client. After `kUnfinished` it is asked again with new steps, about the same job if that
   /// is still in the set.

@@ -57,7 +57,10 @@ void Jobs::apply(JobAdded&& record) {
   // First, so that a queue whose only job is written once more does not vanish in between.
   const QueueId queue = queues_.open(record.queue);
   // A whole record of a job that is there: compaction has written it once more.
-  if (const auto former = index_.find(record.id)) erase(*former);
+  // Or it was moved to another queue.
+  const auto former = index_.find(record.id);
+  const QueueId former_queue = former ? jobs_[*former].queue : queue;
+  if (former) erase(*former);
   const JobSlot slot = jobs_.allocate();
   Job& job = jobs_[slot];
   static_cast<StoredJob&>(job) = std::move(record.fields);
@@ -80,6 +83,7 @@ void Jobs::apply(JobAdded&& record) {
   if (job.features && job.features->is_tracked) tracked_.enter(job, slot);
   enter_orders(job, slot);
   totals_.mark_used(job.id, job.sequence);
+  if (former_queue != queue) queues_.collect(former_queue);
 }
 
 void Jobs::apply(JobChanged&& record) {

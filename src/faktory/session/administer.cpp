@@ -40,6 +40,8 @@ std::string describe(const Mutate& mutate) {
         return "kill ";
       case Mutation::Action::kRequeue:
         return "retry ";
+      case Mutation::Action::kMove:
+        return "move ";
     }
     return "";
   };
@@ -48,6 +50,7 @@ std::string describe(const Mutate& mutate) {
                                                               : "dead";
   const JobFilter& filter = mutate.filter;
   std::string text = std::string(verb(mutate.action)) + set + " jobs";
+  if (!mutate.to.empty()) text += " to " + mutate.to;
   const char* before = " with ";
   const auto add = [&](const std::string& what) { text += std::exchange(before, ", ") + what; };
   if (!filter.jobtype.empty()) add("type \"" + filter.jobtype + '"');
@@ -139,11 +142,16 @@ void ClientSession::execute(const RemoveQueues& queues, Time now) {
 }
 
 void ClientSession::execute(const Mutate& mutate, Time now) {
+  const bool is_move = mutate.action == Mutation::Action::kMove;
+  if (is_move && shared_.broker.refuses_jobs()) {
+    return reply::error(output_, reply::kNoRoom);
+  }
   note("mutate", describe(mutate), now);
   answer_long_task(shared_.broker.admin().mutate(
       client_,
       {.set = mutate.set,
        .action = mutate.action,
+       .to = mutate.to,
        .matches = make_matcher(mutate.filter, shared_.format, shared_.broker.view().wall_clock())},
       now));
 }

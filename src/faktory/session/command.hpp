@@ -84,10 +84,11 @@ struct QueueLatency {
 };
 
 /// `MUTATE {"cmd":"kill","target":"retries","filter":{"jids":[..],"regexp":"..","jobtype":".."}}`.
-/// The JSON has no spaces.
+/// The JSON has no spaces. Ours alone is `"cmd":"move"`, which has `"to":"queue"`.
 struct Mutate {
   JobState set = JobState::kDead;
   Mutation::Action action = Mutation::Action::kDiscard;
+  std::string to = {};  ///< a queue's name
   JobFilter filter;
 };
 
@@ -141,6 +142,7 @@ struct Refused {
     kInvalidMutateJson,
     kUnknownMutation,
     kInvalidTarget,
+    kInvalidMoveQueue,
     kGlobTooLong,
     kTooManyJids,
     kUnknownTrackSubcommand,

@@ -21,6 +21,7 @@ using Reason = Refused::Reason;
 struct Operation {
   std::string command;
   std::string target;
+  std::string to;
   JobFilter filter;
 };
 
@@ -84,7 +85,10 @@ class OperationReader : public nlohmann::json_sax<Json> {
     const auto is = [&](std::string_view other) { return equals_ignoring_case(name, other); };
     if (depth_ == kOperationDepth) {
       is_filter_ = is("filter");
-      field_ = is("cmd") ? &operation.command : is("target") ? &operation.target : nullptr;
+      field_ = is("cmd")      ? &operation.command
+               : is("target") ? &operation.target
+               : is("to")     ? &operation.to
+                              : nullptr;
     } else if (is_in_filter_ && depth_ == kFilterDepth) {
       JobFilter& filter = operation.filter;
       is_jids_ = is("jids");
@@ -153,6 +157,7 @@ constexpr std::array kActions = {
     ActionRow{"kill", Mutation::Action::kKill, false},
     ActionRow{"discard", Mutation::Action::kDiscard, false},
     ActionRow{"requeue", Mutation::Action::kRequeue, false},
+    ActionRow{"move", Mutation::Action::kMove, false},
 };
 
 struct TargetRow {
@@ -188,6 +193,11 @@ Result<Mutate, Refused> parse_mutate(std::string_view argument) {
   // `clear` ignores a filter, as in the reference.
   if (action->is_about_all) return mutate;
   mutate.filter = std::move(operation->filter);
+  if (mutate.action == Mutation::Action::kMove) {
+    mutate.to = std::move(operation->to);
+    const bool is_name = is_queue_name(mutate.to) && mutate.to.size() <= kQueueNameBytesMax;
+    if (!is_name) return Refused{Reason::kInvalidMoveQueue, {}};
+  }
   if (std::max(mutate.filter.regexp.size(), mutate.filter.jobtype.size()) > kGlobBytesMax) {
     return Refused{Reason::kGlobTooLong, {}};
   }

@@ -149,6 +149,8 @@ std::string refusal(const Refused& refused) {
       return "unknown mutate operation";
     case Refused::Reason::kInvalidTarget:
       return "invalid target for mutation command";
+    case Refused::Reason::kInvalidMoveQueue:
+      return "move needs to, the name of a queue";
     case Refused::Reason::kGlobTooLong:
       return "filters cannot be longer than " + std::to_string(kGlobBytesMax) + " bytes";
     case Refused::Reason::kTooManyJids:

@@ -70,6 +70,7 @@ std::optional<Mutation::Action> parse_action(std::string_view name) {
   if (name == "retry") return Mutation::Action::kRequeue;
   if (name == "kill") return Mutation::Action::kKill;
   if (name == "delete") return Mutation::Action::kDiscard;
+  if (name == "move") return Mutation::Action::kMove;
   return std::nullopt;
 }
 

@@ -43,7 +43,7 @@ constexpr std::string_view kCountNames =
 constexpr std::string_view kBoundNames = "as_of at_most";
 constexpr std::string_view kLimitNames = "concurrency worker per_key timeout_s rate_count rate_s";
 constexpr std::string_view kOperationNames =
-    "action states spread_s queue bid type id error group text arg wid client older_than_s "
+    "action states to spread_s queue bid type id error group text arg wid client older_than_s "
     "failed_since_ms failed_until_ms as_of at_most";
 
 constexpr std::string_view kPushPath = "/api/v1/jobs";
@@ -68,10 +68,11 @@ constexpr std::array kRoutes = {
     Route{"GET", kPushPath, list_jobs, kListNames},
     Route{"POST", kPushPath, push_job, {}, prepare_push},
     Route{"GET", "/api/v1/jobs/count", count_jobs, kCountNames},
-    Route{"POST", "/api/v1/jobs/change", change_jobs, "action ids state"},
+    Route{"POST", "/api/v1/jobs/change", change_jobs, "action ids state to"},
     Route{"GET", "/api/v1/jobs/*/body", show_body},
     Route{"POST", "/api/v1/jobs/*/retry", retry_job, "state"},
     Route{"POST", "/api/v1/jobs/*/kill", kill_job, "state"},
+    Route{"POST", "/api/v1/jobs/*/move", move_job, "state to"},
     Route{"POST", "/api/v1/jobs/*/delete", delete_job, "state"},
     Route{"GET", "/api/v1/jobs/*", show_job},
     Route{"GET", "/api/v1/jids/*", find_named},

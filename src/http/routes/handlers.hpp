@@ -47,8 +47,11 @@ std::optional<Problem> prepare_push(const Site& site, Request& request);
 Response push_job(const Call& call);
 /// The answer when a job was not pushed.
 Response refuse_push(const PushRefusal& refused);
+/// The member `to` of a move. Empty: it is another change.
+Outcome<std::string> read_to(const Json& members, Mutation::Action action, const Site& site);
 Response change_jobs(const Call& call);
 Response retry_job(const Call& call);
+Response move_job(const Call& call);
 Response kill_job(const Call& call);
 Response delete_job(const Call& call);
 

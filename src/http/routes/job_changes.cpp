@@ -30,9 +30,16 @@ bool is_meant(const Job& job, std::optional<JobState> seen) {
   return seen ? job.state == *seen : job.state != JobState::kReserved;
 }
 
-Answer<Done> change(Broker& broker, const Job& job, Mutation::Action action, Time now) {
-  return job.state == JobState::kReserved ? broker.admin().change_held(job.id, action, now)
-                                          : broker.admin().change(job.id, action, now);
+struct WantedChange {
+  Mutation::Action action;
+  std::string to = {};  ///< where jobs are moved
+};
+
+Answer<Done> change(const Call& call, const Job& job, const WantedChange& wanted) {
+  AdminOperations& admin = call.site.broker.admin();
+  const Time now = call.moment.now;
+  return job.state == JobState::kReserved ? admin.change_held(job.id, wanted.action, now)
+                                          : admin.change(job.id, wanted.action, now, wanted.to);
 }
 
 Response change_one(const Call& call, Mutation::Action action) {
@@ -47,11 +54,17 @@ Response change_one(const Call& call, Mutation::Action action) {
   if (!is_meant(*job, *seen)) {
     return refuse(409, *seen ? concat("this job is ", name_of(before), " now") : kHeld);
   }
-  const Answer<Done> done = change(broker, *job, action, call.moment.now);
+  if (action == Mutation::Action::kMove && before == JobState::kReserved) {
+    return refuse(409, "a running job is not moved: wait for the end of the run");
+  }
+  const Outcome<std::string> to = read_to(call.request.members, action, call.site);
+  if (!to) return refuse(400, to.error().text);
+  const Answer<Done> done = change(call, *job, {.action = action, .to = *to});
   if (!done && done.error() == Refusal::kNoRoom) return refuse_for_room();
   if (!done && done.error() == Refusal::kExpired) {
     return refuse(409, "this job has expired: it would be removed at once");
   }
+  if (!done && !to->empty()) return refuse(409, concat("this job is in ", *to, " already"));
   if (!done) return refuse(409, concat("this job is ", name_of(before), " already"));
   // Asked for again: `job` is no longer valid when it was deleted.
   const Job* left = broker.view().find(id);
@@ -115,6 +128,16 @@ Response make_long_push(const Call& call) {
 
 }  // namespace
 
+Outcome<std::string> read_to(const Json& members, Mutation::Action action, const Site& site) {
+  const std::string to = read_text(members, "to");
+  if (action != Mutation::Action::kMove) {
+    return members.contains("to") ? Outcome<std::string>(Problem{"to is for a move"}) : to;
+  }
+  if (to.empty()) return Problem{"a move needs to, the name of a queue"};
+  const bool is_name = is_utf8(to) && to.size() <= kQueueNameBytesMax && site.is_queue_name(to);
+  return is_name ? Outcome<std::string>(to) : Problem{"to is no name that a queue can have"};
+}
+
 Response refuse_push(const PushRefusal& refused) {
   switch (refused.reason) {
     case PushRefusal::Reason::kInvalid:
@@ -136,6 +159,10 @@ Response kill_job(const Call& call) {
   return change_one(call, Mutation::Action::kKill);
 }
 
+Response move_job(const Call& call) {
+  return change_one(call, Mutation::Action::kMove);
+}
+
 Response delete_job(const Call& call) {
   return change_one(call, Mutation::Action::kDiscard);
 }
@@ -143,19 +170,21 @@ Response delete_job(const Call& call) {
 Response change_jobs(const Call& call) {
   const Json& members = call.request.members;
   const auto action = parse_action(read_text(members, "action"));
-  if (!action) return refuse(400, "action is not retry, kill or delete");
+  if (!action) return refuse(400, "action is not retry, kill, move or delete");
   const Outcome<std::vector<JobId>> ids = read_ids(members);
   if (!ids) return refuse(400, ids.error().text);
   const auto seen = read_seen(members);
   if (!seen) return refuse(400, seen.error().text);
-  Broker& broker = call.site.broker;
+  const Outcome<std::string> to = read_to(members, *action, call.site);
+  if (!to) return refuse(400, to.error().text);
+  const WantedChange wanted{.action = *action, .to = *to};
   std::uint64_t changed = 0;
   std::uint64_t gone = 0;
   for (const JobId id : *ids) {
-    const Job* job = broker.view().find(id);
+    const Job* job = call.site.broker.view().find(id);
     if (job == nullptr) {
       ++gone;
-    } else if (is_meant(*job, *seen) && change(broker, *job, *action, call.moment.now)) {
+    } else if (is_meant(*job, *seen) && change(call, *job, wanted)) {
       ++changed;
     }
   }

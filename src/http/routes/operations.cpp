@@ -141,7 +141,7 @@ Response start_operation(const Call& call) {
   const Json& members = call.request.members;
   const std::string name = read_text(members, "action");
   const auto action = parse_action(name);
-  if (!action) return refuse(400, "action is not retry, kill or delete");
+  if (!action) return refuse(400, "action is not retry, kill, move or delete");
   const auto states = read_states(members);
   if (!states) return refuse(400, states.error().text);
   const Outcome<JobFilter> filter = read_filter(members);
@@ -150,20 +150,24 @@ Response start_operation(const Call& call) {
   if (!bounds) return refuse(400, bounds.error().text);
   const Outcome<Duration> spread = read_spread(members, *action, *states);
   if (!spread) return refuse(400, spread.error().text);
+  const Outcome<std::string> to = read_to(members, *action, call.site);
+  if (!to) return refuse(400, to.error().text);
   // Ages are those at the time of the count: so they mean the jobs that were counted.
   const Time now = std::min(call.moment.now, bounds->counted_at);
   const std::string queue = queue_of(*filter);
   JobFilter rest = *filter;
   if (!queue.empty()) rest.queue.reset();
   rest.bid.reset();
-  return begin_operation(call, {.states = *states,
-                                .queue = queue,
-                                .batch = batch_of(*filter),
-                                .action = *action,
-                                .spread = *spread,
-                                .matches = make_matcher(rest, body_reading(call.site), now),
-                                .bounds = *bounds,
-                                .title = title_of(name, *states, *filter)});
+  return begin_operation(
+      call, {.states = *states,
+             .queue = queue,
+             .batch = batch_of(*filter),
+             .action = *action,
+             .to = *to,
+             .spread = *spread,
+             .matches = make_matcher(rest, body_reading(call.site), now),
+             .bounds = *bounds,
+             .title = title_of(name, *states, *filter) + (to->empty() ? "" : " to " + *to)});
 }
 
 Response list_operations(const Call& call) {

@@ -45,6 +45,36 @@ export const cases = [
     },
   },
   {
+    title: "jobs are moved to another queue: one, those that are selected, and all of a queue",
+    async run(test) {
+      const client = await faktory(test);
+      for (let i = 0; i < 5; i += 1) await client.push(`moves-00${i}`, "Moves", "first");
+      const { page } = test;
+      const dialog = page.getByRole("dialog");
+      const moveTo = async (queue, button) => {
+        await dialog.getByLabel("To the queue").fill(queue);
+        await dialog.getByRole("button", { name: button }).click();
+      };
+      await test.open("jobs/1");
+      await page.getByRole("button", { name: "Move" }).click();
+      await moveTo("second", "Move 1 job");
+      await page.getByText("Job 1 is moved.").waitFor();
+      await test.open("jobs?state=ready&queue=first");
+      await page.getByRole("checkbox", { name: "Select job 2" }).check();
+      await page.getByRole("button", { name: "Move 1" }).click();
+      await moveTo("second", "Move 1 job");
+      await page.getByText("1 job moved.").waitFor();
+      await test.open("queues/first");
+      await page.getByRole("button", { name: "Move jobs" }).click();
+      await dialog.getByText("3 jobs will be moved").waitFor();
+      await moveTo("third", "Move 3 jobs");
+      await page.getByText("Done: 3 jobs moved.").waitFor();
+      await test.open("jobs?state=ready&queue=second");
+      await page.getByRole("checkbox", { name: "Select job 1" }).waitFor();
+      await page.getByRole("checkbox", { name: "Select job 2" }).waitFor();
+    },
+  },
+  {
     title: "a question about all jobs of a state breaks their number down by queue and type",
     async run(test) {
       await fill(test);

@@ -17,6 +17,73 @@ TEST_CASE("change: a held job is left alone, and a job is not made what it is") 
   CHECK_FALSE(fixture.broker.admin().change(id, Mutation::Action::kDiscard, fixture.now));
 }
 
+TEST_CASE("move: a job has all that it had, in another queue") {
+  BrokerFixture fixture;
+  const JobId id = fixture.push_dead("jid=moved", "a");
+  const StoredJob before = fixture.job(id);
+  CHECK(fixture.broker.admin().change(id, Mutation::Action::kMove, fixture.now, "b"));
+  const Job& after = fixture.job(id);
+  CHECK(static_cast<const StoredJob&>(after) == before);
+  CHECK(after.body_view() == "jid=moved");
+  const View& view = fixture.broker.view();
+  CHECK(view.queue_of(after).name == "b");
+  CHECK(view.queue_of(after).dead.size() == 1);
+  CHECK(view.find_queue("a")->job_count() == 0);
+  CHECK(view.job_count(JobState::kDead) == 1);
+  CHECK(view.named(fixture.format.hash_of_name("moved"), 2) == std::vector<JobId>{id});
+}
+
+TEST_CASE("move: a tube is gone with its last job") {
+  BrokerFixture fixture;
+  const JobId id = fixture.put("x", {.queue = "a", .ttr_s = 60});
+  CHECK(fixture.broker.admin().change(id, Mutation::Action::kMove, fixture.now, "b"));
+  CHECK(fixture.broker.view().find_queue("a") == nullptr);
+  CHECK(fixture.broker.view().find_queue("b")->ready.size() == 1);
+}
+
+TEST_CASE("move: a ready job comes in the order of its age") {
+  BrokerFixture fixture;
+  const JobId first = fixture.push("x", "a");
+  const JobId second = fixture.push("y", "b");
+  CHECK(fixture.broker.admin().change(first, Mutation::Action::kMove, fixture.now, "b"));
+  const ClientId client = fixture.client();
+  CHECK(fixture.fetch(client, "w", {"b"}) == first);
+  CHECK(fixture.fetch(client, "w", {"b"}) == second);
+}
+
+TEST_CASE("move: a ready job is served to a client that waits there") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  CHECK(fixture.wait_for(client, {"b"}, "w"));
+  const JobId id = fixture.push("x", "a");
+  CHECK(fixture.broker.admin().change(id, Mutation::Action::kMove, fixture.now, "b"));
+  CHECK(fixture.delivered(client)->job == id);
+}
+
+TEST_CASE("move: a held job is left alone, and one that is there already") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  const auto move = [&](JobId id, const char* to) {
+    return fixture.broker.admin().change(id, Mutation::Action::kMove, fixture.now, to).has_value();
+  };
+  const JobId id = fixture.push("x");
+  CHECK_FALSE(move(id, "default"));
+  CHECK(fixture.fetch(client, "w") == id);
+  CHECK_FALSE(move(id, "b"));
+  CHECK_FALSE(
+      fixture.broker.admin().change_held(id, Mutation::Action::kMove, fixture.now).has_value());
+  CHECK_FALSE(move(99, "b"));
+}
+
+TEST_CASE("move: a job stays where it is while new jobs are refused") {
+  BrokerFixture fixture;
+  const JobId id = fixture.push("x");
+  fixture.broker.set_admission(Admission::kNoJobs);
+  const auto moved = fixture.broker.admin().change(id, Mutation::Action::kMove, fixture.now, "b");
+  REQUIRE_FALSE(moved);
+  CHECK(moved.error() == Refusal::kNoRoom);
+}
+
 TEST_CASE("change held: a worker's job is gone, and its ACK finds none") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();

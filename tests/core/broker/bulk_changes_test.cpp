@@ -34,6 +34,28 @@ TEST_CASE("bulk changes: a held job stays, the others of the states are changed"
   CHECK(changes.find(*id)->changed == 2);
 }
 
+TEST_CASE("bulk changes: jobs are moved once each, to a queue that the walk comes to as well") {
+  BrokerFixture fixture;
+  BulkChanges changes(fixture.broker);
+  const JobId there = fixture.push("x", "z");
+  const JobId ready = fixture.push("x", "a");
+  const JobId dead = fixture.push_dead("y", "b");
+  const JobId scheduled = fixture.schedule("z", 1h, "b");
+  const auto id =
+      changes.start({.states = {JobState::kReady, JobState::kDead, JobState::kScheduled},
+                     .action = Mutation::Action::kMove,
+                     .to = "z"},
+                    fixture.now);
+  REQUIRE(id);
+  finish(fixture, changes);
+  CHECK(changes.find(*id)->changed == 3);
+  for (const JobId each : {there, ready, dead, scheduled}) {
+    CHECK(fixture.broker.view().queue_of(fixture.job(each)).name == "z");
+  }
+  CHECK(fixture.state(dead) == JobState::kDead);
+  CHECK(fixture.state(scheduled) == JobState::kScheduled);
+}
+
 TEST_CASE("bulk changes: a cancelled one leaves the rest alone") {
   BrokerFixture fixture;
   BulkChanges changes(fixture.broker);

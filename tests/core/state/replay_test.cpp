@@ -164,10 +164,12 @@ class History {
     static constexpr JobState kSets[] = {JobState::kScheduled, JobState::kRetrying,
                                          JobState::kDead};
     static constexpr Mutation::Action kActions[] = {
-        Mutation::Action::kDiscard, Mutation::Action::kKill, Mutation::Action::kRequeue};
+        Mutation::Action::kDiscard, Mutation::Action::kKill, Mutation::Action::kRequeue,
+        Mutation::Action::kMove};
     const std::size_t odd = pick(2);
     return {.set = kSets[pick(3)],
-            .action = kActions[pick(3)],
+            .action = kActions[pick(4)],
+            .to = std::string(queue()),
             .matches = [odd](const Job& job, const Queue&, Steps&) {
               return job.id % 2 == odd ? Match::kYes : Match::kNo;
             }};

@@ -21,7 +21,7 @@ from web import Web
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 PAGE = os.path.join(ROOT, "docs/operations/command-line.md")
 TOOLS_PAGE = os.path.join(ROOT, "docs/operations/tools.md")
-VERBS = "stats queues ls peek tail retry kill delete pause resume push put fetch top".split()
+VERBS = "stats queues ls peek tail retry move kill delete pause resume push put fetch top".split()
 VERBS += "workers errors batches cron throttles dev doctor bench".split()
 DONE, REFUSED, USAGE, UNREACHABLE, NOT_UNIQUE = range(5)
 SECONDS_MAX = 120
@@ -380,6 +380,22 @@ class ManyJobsTest(CliTest):
         self.assertEqual(self.counts()["dead"], 6)
         self.assertIn("5 jobs made ready", self.cli("retry", "--state=dead", "--queue=queue-*"))
         self.assertEqual((self.counts()["dead"], self.counts()["ready"]), (1, 5))
+
+    def test_jobs_are_moved_and_are_there_after_a_crash(self):
+        server = self.serve("--sync=always")
+        self.fill(server, 6)
+        self.fail_job(server, "fails-001")
+        self.assertEqual(self.cli("move", "job-00000", "--to=later"), "job 1 moved\n")
+        self.assertIn("is in later already", self.refusal("move", "1", "--to=later"))
+        self.refusal("move", "1", status=USAGE)
+        done = self.cli("move", "--state=ready,retrying", "--queue=q*", "--to=later")
+        self.assertIn("6 jobs moved", done)
+        server.kill()
+        server.start()
+        jobs = self.json("ls", "ready", "--queue=later")["jobs"]
+        self.assertEqual([each["id"] for each in jobs], [1, 2, 3, 4, 5, 6])
+        [failed] = self.json("ls", "retrying")["jobs"]
+        self.assertEqual((failed["queue"], failed["error"]["failures"]), ("later", 1))
 
     def test_jobs_that_are_so_already_are_left_alone(self):
         server = self.serve()

@@ -101,7 +101,7 @@ class CompletionTest(ServerTest):
 
 class Completion(CompletionTest):
     def test_bash_knows_commands_flags_and_paths(self):
-        self.assertEqual(self.bash("mov"), ["move-to-file", "move-to-log"])
+        self.assertEqual(self.bash("mov"), ["move", "move-to-file", "move-to-log"])
         self.assertEqual(self.bash("serve", "--worker"), ["--worker-timeout"])
         self.assertEqual(set(self.bash("serve", "--")), options_of("serve"))
         self.assertEqual(self.bash("serve", "--config", "he"), ["here.log"])
@@ -130,7 +130,7 @@ class Completion(CompletionTest):
         self.assertEqual(self.bash("import", "--faktory", "he"), ["here.log"])
 
     def test_fish_knows_commands_flags_and_paths(self):
-        self.assertEqual(self.fish("millrace mov"), ["move-to-file", "move-to-log"])
+        self.assertEqual(self.fish("millrace mov"), ["move", "move-to-file", "move-to-log"])
         self.assertEqual(self.fish("millrace serve --worker"), ["--worker-timeout"])
         self.assertIn("here.log", self.fish("millrace check he"))
         self.assertEqual(self.fish("millrace ls --older"), ["--older-than"])

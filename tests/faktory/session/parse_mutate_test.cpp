@@ -32,6 +32,20 @@ TEST_CASE("mutate: commands and targets") {
   CHECK(mutate(R"({"cmd":"kill","target":"scheduled"})").set == JobState::kScheduled);
 }
 
+TEST_CASE("mutate: a move names a queue") {
+  const Mutate move = mutate(R"({"cmd":"move","target":"dead","to":"later"})");
+  CHECK(move.action == Mutation::Action::kMove);
+  CHECK(move.to == "later");
+  for (const char* const wrong :
+       {R"({"cmd":"move","target":"dead"})", R"({"cmd":"move","target":"dead","to":"a/b"})"}) {
+    const auto refused = parse_mutate(wrong);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().reason == Refused::Reason::kInvalidMoveQueue);
+  }
+  // Of other commands it is a member as any other.
+  CHECK(mutate(R"({"cmd":"kill","target":"dead","to":"later"})").to.empty());
+}
+
 TEST_CASE("mutate: clear discards all, whatever the filter") {
   const Mutate clear = mutate(R"({"cmd":"clear","target":"dead","filter":{"jobtype":"T"}})");
   CHECK(clear.action == Mutation::Action::kDiscard);

@@ -27,6 +27,47 @@ TEST_CASE("job: retry, kill and delete") {
   CHECK(web.find(id) == nullptr);
 }
 
+TEST_CASE("job: moved to another queue") {
+  WebFixture web;
+  const JobId id = web.fail("Mail", "no route");
+  const std::string path = "/api/v1/jobs/" + std::to_string(id);
+  const Response moved = web.post(path + "/move", {{"to", "later"}});
+  CHECK(moved.status == 200);
+  CHECK(moved.is_change);
+  const Json job = web.read(path);
+  CHECK(job["queue"] == "later");
+  CHECK(job["state"] == "retrying");
+  CHECK(job["error"]["message"] == "no route");
+  CHECK(job["work_unit"]["queue"] == "later");
+  CHECK(Json::parse(web.post(path + "/move", {{"to", "later"}}).body)["error"] ==
+        "this job is in later already");
+  for (const Json& body : {Json::object(), Json{{"to", ""}}, Json{{"to", "no queue"}},
+                           Json{{"to", std::string(1025, 'x')}}}) {
+    CHECK(web.post(path + "/move", body).status == 400);
+  }
+  CHECK(web.post(path + "/retry", {{"to", "x"}}).status == 400);
+}
+
+TEST_CASE("job: what somebody holds is not moved") {
+  WebFixture web;
+  const JobId id = web.push("Mail");
+  CHECK(web.fetch() == id);
+  const std::string path = "/api/v1/jobs/" + std::to_string(id) + "/move";
+  CHECK(web.post(path, {{"to", "b"}}).status == 409);
+  CHECK(web.post(path, {{"to", "b"}, {"state", "reserved"}}).status == 409);
+  CHECK(web.find(id)->state == JobState::kReserved);
+}
+
+TEST_CASE("jobs: several are moved at once") {
+  WebFixture web;
+  const JobId one = web.push("A");
+  const JobId other = web.push("B", "later");
+  const Json body{{"action", "move"}, {"ids", {one, other, 99}}, {"to", "later"}};
+  const Json answer = Json::parse(web.post("/api/v1/jobs/change", body).body);
+  CHECK(answer == Json{{"changed", 1}, {"gone", 1}, {"refused", 1}});
+  CHECK(web.post("/api/v1/jobs/change", {{"action", "move"}, {"ids", {one}}}).status == 400);
+}
+
 TEST_CASE("job: what somebody holds is left alone") {
   WebFixture web;
   const JobId id = web.push("Mail");

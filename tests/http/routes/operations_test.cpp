@@ -42,6 +42,25 @@ TEST_CASE("operations: a change of the jobs of several queues leaves those of ot
   CHECK(web.read("/api/v1/jobs")["jobs"][0]["queue"] == "other");
 }
 
+TEST_CASE("operations: all that match are moved to another queue") {
+  WebFixture web;
+  for (const char* queue : {"mail", "mail", "other"}) web.push("Send", queue);
+  const JobId dead = web.fail("Send", "timeout", true);
+  Json request{
+      {"action", "move"}, {"states", {"ready", "dead"}}, {"type", "Send"}, {"to", "later"}};
+  const Json begun = start(web, request);
+  CHECK(begun["title"] == "move ready and dead jobs with type \"Send\" to later");
+  web.settle();
+  CHECK(web.read(path_of(begun))["changed"] == 4);
+  CHECK(web.read("/api/v1/jobs/count?state=ready&queue=later")["matched"] == 3);
+  CHECK(web.find(dead)->state == JobState::kDead);
+  request["spread_s"] = 60;
+  CHECK(web.post("/api/v1/operations", request).status == 400);
+  request.erase("spread_s");
+  request.erase("to");
+  CHECK(web.post("/api/v1/operations", request).status == 400);
+}
+
 TEST_CASE("operations: retries are spread over some time") {
   WebFixture web;
   for (int i = 0; i < 3; ++i) web.fail("Mail", "timeout", true);

@@ -88,7 +88,29 @@ void JobMoves::discard(const Job& job, JobEnd end, Time now) {
   remove(job, end, now);
 }
 
-void JobMoves::change(const Job& job, Mutation::Action action, Time now) {
+/// One whole record, which takes the place of the job's others: after a crash it is in one of the
+/// two queues.
+void JobMoves::move(const Job& job, std::string_view to, Time now) {
+  CHECK(job.state != JobState::kReserved);
+  Store& store = ledger_.store();
+  if (store.queues().at(job.queue).name == to) return;
+  store.jobs().load_body(job);
+  // The job is replaced when the record is applied.
+  const std::string body(job.body_view());
+  const bool is_ready = job.state == JobState::kReady;
+  const bool is_work_unit = job.kind == JobKind::kWorkUnit;
+  JobAdded record{.id = job.id, .queue = to, .body = body, .fields = job};
+  if (const Attempts* const attempts = store.jobs().attempts_of(job)) record.attempts = *attempts;
+  ledger_.commit(std::move(record));
+  Queue& queue = *store.queues().find(to);
+  ++queue.total_jobs;
+  queue.measured().enqueued.add(now);
+  if (!is_ready) return;
+  if (is_work_unit) keep_queue(queue);
+  waits_.serve(queue.id, now);
+}
+
+void JobMoves::change(const Job& job, Mutation::Action action, Time now, std::string_view to) {
   switch (action) {
     case Mutation::Action::kDiscard:
       return discard(job, JobEnd::kGone, now);
@@ -99,6 +121,8 @@ void JobMoves::change(const Job& job, Mutation::Action action, Time now) {
     }
     case Mutation::Action::kRequeue:
       return kick(job, now);
+    case Mutation::Action::kMove:
+      return move(job, to, now);
   }
 }
 

@@ -38,6 +38,12 @@ class JobMoves {
   /// The held job is ready again in its old place, as if it had never been reserved.
   void undo_reservation(const Job& job, Time now);
 
+  /// The job, which nobody holds, is in that queue from now on, in the place that its age and
+  /// priority give it there. All else of it stays: id, state, times, failures, lock and batch. A
+  /// job that is there already is left alone. Throws std::runtime_error when its body cannot be
+  /// read back.
+  void move(const Job& job, std::string_view to, Time now);
+
   /// The job is gone.
   void remove(const Job& job, JobEnd end, Time now);
   /// How many plain jobs take as long to remove as this one, for slices of long operations. One
@@ -50,7 +56,7 @@ class JobMoves {
   void discard(const Job& job, JobEnd end, Time now);
 
   /// One of the moves above.
-  void change(const Job& job, Mutation::Action action, Time now);
+  void change(const Job& job, Mutation::Action action, Time now, std::string_view to = {});
 
   /// The queue stays when it is empty, as one does that work units were pushed to.
   void keep_queue(const Queue& queue);

@@ -69,7 +69,14 @@ bool MutateTask::work(TaskContext& context, Time now) {
     }
     found.part->after = entry;
     if (!is_chosen) continue;
-    context.moves.change(job, mutation.action, now);
+    if (mutation.action == Mutation::Action::kMove) {
+      // The rest stays, as where it is refused from the beginning.
+      if (!context.admission.admits_jobs()) return true;
+      if (store.queues().at(job.queue).name == mutation.to) continue;
+      // The whole job is written.
+      read_bytes += job.body_bytes;
+    }
+    context.moves.change(job, mutation.action, now, mutation.to);
     ++changed;
   }
   return false;
