@@ -152,6 +152,23 @@ TEST_CASE("work unit: the default priority is not shown to workers") {
   CHECK(whole.ends_with(R"("args":[],"priority":5})"));
 }
 
+TEST_CASE("work unit: unknown members of a long job are not shown to workers either") {
+  const std::string text(WorkUnitFormat::kLongBodyBytes, 'a');
+  const std::string json = R"({"x":")" + text + R"(","jid":"12345678","jobtype":"T","args":[")";
+  const Job job = make_job(JobKind::kWorkUnit, encoded(json + text + "\"]}"));
+  const TextOwner body(std::shared_ptr<const void>(), job.body.get());
+  const auto taken = [](std::optional<LongText> shown) {
+    REQUIRE(shown);
+    std::string out;
+    shown->take(shown->size(), out);
+    return out;
+  };
+  const std::string shown = taken(WorkUnits().render_long(job, "q", {}, body));
+  CHECK(shown == rendered(job));
+  CHECK(shown.ends_with("a\"]}"));
+  CHECK(taken(WorkUnits().render_whole_long(job, "q", {}, body)).ends_with("a\"}"));
+}
+
 TEST_CASE("work unit: of a body that was put, unknown members are not shown to workers either") {
   CHECK(seen(R"({"jid":"12345678","jobtype":"T","args":[],"x":1})").find("\"x\"") ==
         std::string::npos);
