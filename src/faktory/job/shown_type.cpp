@@ -97,7 +97,7 @@ std::string_view pushed_part(const Job& job) {
 
 /// With which the bodies that name a type begin: they are told from most others by that.
 bool has_known_beginning(std::string_view body) {
-  constexpr std::array<std::string_view, 17> kNames = {
+  static constexpr std::array<std::string_view, 17> kNames = {
       "at",      "jid",       "job",        "args",        "body",       "uuid",
       "queue",   "retry",     "custom",     "headers",     "jobtype",    "priority",
       "failure", "backtrace", "created_at", "displayName", "reserve_for"};
@@ -140,6 +140,11 @@ struct PutMembers {
     }
   }
 
+  /// Whatever follows, which may be long.
+  [[nodiscard]] bool is_decided() const {
+    return (has_job && !display_name.empty()) || (has_body && !headers.empty());
+  }
+
   [[nodiscard]] std::string_view type_part() const {
     if (!jobtype.empty() && args.starts_with('[')) {
       const std::string_view part = has_wrapper ? wrapped_part(custom, args) : std::string_view{};
@@ -159,9 +164,14 @@ std::string_view put_part(std::string_view body) {
   if (body.size() > kTypedBodyBytesMax || !has_known_beginning(body)) return {};
   if (!trimmed(body).ends_with('}')) return {};
   PutMembers members;
-  each_member(body, [&members](std::string_view name, std::string_view value) {
-    members.take(name, value);
-  });
+  CheckedJson json(body);
+  json.take('{');
+  while (!members.is_decided() && json.peek() == '"') {
+    const std::string_view name = json.take_value();
+    json.take(':');
+    members.take(name, json.take_value());
+    json.take(',');
+  }
   const std::string_view part = members.type_part();
   // Put bodies are any bytes.
   return is_utf8(part) ? part : std::string_view{};
