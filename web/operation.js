@@ -23,8 +23,10 @@ function shortfall({ changed }, agreed, verb) {
   if (changed >= agreed) return "";
   const several = agreed - changed > 1;
   const who = changed > 0 ? (several ? "The others" : "The other one") : several ? "They" : "It";
-  // The server makes no job ready whose time is over: it would be removed at once.
-  return ` ${who} had changed${verb === "retry" ? " or expired" : ""}.`;
+  if (verb !== "retry") return ` ${who} had changed.`;
+  // The server makes no job ready whose time is over, as it would be removed at once, nor one whose
+  // lock another job holds.
+  return ` ${who} had changed, expired, or ${several ? "were" : "was"} not unique.`;
 }
 
 /** `agreed`: the number of jobs in the confirmation. */

@@ -26,6 +26,8 @@ const LIMIT = 50;
 const ENDED_MAX = 5;
 /** A search over more slices than this is not updated automatically. */
 const SLICES_STILL = 6;
+/** Why jobs that were to be retried are left. */
+const NOT_RETRIED = " (changed before, expired, or not unique)";
 
 export function jobLink(job) {
   return h(
@@ -157,8 +159,7 @@ async function changeSelected(ctx, action) {
       [
         `${plural(changed, "job")} ${action === "retry" ? "ready now" : DONE[action]}`,
         gone > 0 && `${count(gone)} already gone`,
-        refused > 0 &&
-          `${count(refused)} unchanged${action === "retry" ? " (changed before, or expired)" : ""}`,
+        refused > 0 && `${count(refused)} unchanged${action === "retry" ? NOT_RETRIED : ""}`,
       ]
         .filter(Boolean)
         .join(", ") + ".",

@@ -35,7 +35,7 @@ Answer<Done> AdminOperations::change(JobId id, Mutation::Action action, Time now
   }
   // It is written whole once more.
   if (action == Mutation::Action::kMove && !parts_.admission.admits_jobs()) return Refusal::kNoRoom;
-  parts_.moves.change(*job, action, now, to);
+  if (!parts_.moves.change(*job, action, now, to)) return Refusal::kNotUnique;
   parts_.batch_callbacks.work(now);
   return Done{};
 }
@@ -46,7 +46,7 @@ Answer<Done> AdminOperations::requeue_later(JobId id, Time due, Time now) {
     return Refusal::kNotFound;
   }
   if (job->has_expired(parts_.ledger.store().wall_clock().shown(due))) return Refusal::kExpired;
-  parts_.moves.kick_later(*job, due, now);
+  if (!parts_.moves.kick_later(*job, due, now)) return Refusal::kNotUnique;
   parts_.batch_callbacks.work(now);
   return Done{};
 }

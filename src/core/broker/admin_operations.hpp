@@ -30,8 +30,9 @@ class AdminOperations {
   // ---- jobs -------------------------------------------------------------------------------------
 
   /// Changes a job that nobody holds. Refused: there is no such job, or it is held; a ready job is
-  /// requeued, a dead one killed, or one moved to the queue `to` that is there; a job is killed
-  /// while records must not grow, or moved while new jobs are refused.
+  /// requeued, a dead one killed, or one moved to the queue `to` that is there; a dead job is
+  /// requeued whose lock another job holds; a job is killed while records must not grow, or moved
+  /// while new jobs are refused.
   Answer<Done> change(JobId id, Mutation::Action action, Time now, std::string_view to = {});
 
   /// The same as to requeue it, at `due`, which is later than now. Until then it is scheduled.

@@ -137,6 +137,7 @@ Answer<const Job*> Broker::reserve_job(ClientId client, JobId id, Time now) {
       job->has_expired(parts_->ledger.store().wall_clock().shown(now))) {
     return Refusal::kNotFound;
   }
+  if (!parts_->events.may_come_back(*job, now)) return Refusal::kNotFound;
   if (!parts_->admission.admits_reservations()) return Refusal::kNoRoom;
   return &parts_->reservations.begin(*job, reservation_for(client, std::nullopt), now);
 }
@@ -206,7 +207,7 @@ Answer<Done> Broker::kick_job(JobId id, Time now) {
   if (job->state == JobState::kReady || job->state == JobState::kReserved) {
     return Refusal::kNotFound;
   }
-  parts_->moves.kick(*job, now);
+  if (!parts_->moves.kick(*job, now)) return Refusal::kNotFound;
   return Done{};
 }
 

@@ -106,7 +106,8 @@ class Broker {
   void stop_waiting(ClientId client);
 
   /// Reserves that very job for the connection: ready, scheduled, retrying or dead. Refused: there
-  /// is no such job, or it is held; no reservations are admitted.
+  /// is no such job, or it is held; it is dead, and another job holds its lock; no reservations are
+  /// admitted.
   Answer<const Job*> reserve_job(ClientId client, JobId id, Time now);
 
   /// Deletes a job that the connection holds (for a pushed one this counts as ACK), or that nobody
@@ -126,7 +127,7 @@ class Broker {
   std::optional<std::uint64_t> kick(ClientId client, std::uint64_t bound, Time now);
 
   /// Makes a dead, scheduled or retrying job ready. Refused: there is no such job, or it is in
-  /// another state.
+  /// another state; it is dead, and another job holds its lock.
   Answer<Done> kick_job(JobId id, Time now);
 
   // ---- workers and administrators ---------------------------------------------------------------

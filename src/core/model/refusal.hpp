@@ -13,7 +13,7 @@ enum class Refusal {
   kNameTooLong,    ///< a queue name, jid or wid beyond its limit
   kExpired,        ///< the time in which the job may be run is over
   kNoSuchBatch,    ///< the batch that is named is not there
-  kNotUnique,      ///< another job holds the lock that this one asks for
+  kNotUnique,      ///< another job holds the lock that this one needs
   kNoRoom,         ///< the disk or the memory is full, and this would need more of it
 };
 

@@ -64,6 +64,9 @@ Response change_one(const Call& call, Mutation::Action action) {
   if (!done && done.error() == Refusal::kExpired) {
     return refuse(409, "this job has expired: it would be removed at once");
   }
+  if (!done && done.error() == Refusal::kNotUnique) {
+    return refuse(409, "NOTUNIQUE Job not unique: another job holds its lock", "not_unique");
+  }
   if (!done && !to->empty()) return refuse(409, concat("this job is in ", *to, " already"));
   if (!done) return refuse(409, concat("this job is ", name_of(before), " already"));
   // Asked for again: `job` is no longer valid when it was deleted.

@@ -185,7 +185,9 @@ export const cases = [
       await page.getByLabel("Select job 2").check();
       await page.getByRole("button", { name: "Retry 2" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Retry 2 jobs" }).click();
-      await page.getByText("1 job ready now, 1 unchanged (changed before, or expired).").waitFor();
+      await page
+        .getByText("1 job ready now, 1 unchanged (changed before, expired, or not unique).")
+        .waitFor();
     },
   },
   {
@@ -197,7 +199,7 @@ export const cases = [
       await page.getByRole("button", { name: "Retry all 2…" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Retry 2 jobs" }).click();
       await page
-        .getByText("Done: 1 job retried. The other one had changed or expired.")
+        .getByText("Done: 1 job retried. The other one had changed, expired, or was not unique.")
         .waitFor();
       assert.equal((await server.api("overview")).jobs.dead, 1);
     },

@@ -8,7 +8,8 @@ import unittest
 
 from clients import Beanstalk, Faktory
 from clocks import ClockTest
-from program import ServerTest, wait_until
+from program import ServerTest, free_port, wait_until
+from web import Web
 
 CLIENTS = 64
 NOT_UNIQUE = "NOTUNIQUE Job not unique"
@@ -23,6 +24,7 @@ class LocksTest(ServerTest):
     def setUp(self):
         super().setUp()
         self.running = self.server()
+        self.running.web_address = ("127.0.0.1", free_port())
         self.running.start()
 
     def faktory(self):
@@ -67,6 +69,34 @@ class LocksTest(ServerTest):
         self.assertIsInstance(tube.put(json.dumps(unique("second-one")).encode()), int)
         again = client.command("PUSH " + json.dumps(unique("third-one")))
         self.assertEqual(again, "-" + NOT_UNIQUE)
+
+
+    def test_dead_jobs_whose_retries_are_spread_have_their_locks(self):
+        client = self.faktory()
+        jobs = [unique(f"first-one-{n}", unique_for=600) | {"args": [n]} for n in range(3)]
+        for job in jobs:
+            self.assertEqual(client.command("PUSH " + json.dumps(job)), "+OK")
+        web = Web(self.running.web_address)
+        for state, action in (("ready", "kill"), ("dead", "retry")):
+            wanted = {"action": action, "states": [state]}
+            if action == "retry":
+                wanted["spread_s"] = 3600
+            _, begun = web.post("/api/v1/operations", wanted)
+            wait_until(lambda at=f"/api/v1/operations/{begun['id']}":
+                       web.read(at)["phase"] == "done", "the end of the operation")
+        for job in jobs:
+            again = client.command("PUSH " + json.dumps(job | {"jid": "second-one"}))
+            self.assertEqual(again, "-" + NOT_UNIQUE)
+
+    def test_a_dead_job_stays_while_another_one_has_its_lock(self):
+        client = self.faktory()
+        self.assertEqual(client.command("PUSH " + json.dumps(unique("first-one"))), "+OK")
+        web = Web(self.running.web_address)
+        self.assertEqual(web.post("/api/v1/jobs/1/kill")[0], 200)
+        self.assertEqual(client.command("PUSH " + json.dumps(unique("second-one"))), "+OK")
+        status, refused = web.post("/api/v1/jobs/1/retry")
+        self.assertEqual((status, refused["code"]), (409, "not_unique"))
+        self.assertEqual(web.read("/api/v1/jobs/1")["state"], "dead")
 
 
 class TimesTest(ClockTest):

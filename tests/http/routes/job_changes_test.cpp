@@ -191,6 +191,22 @@ TEST_CASE("push: a duplicate is a conflict, as it is when a cron entry is run") 
   CHECK(response.body == R"({"error":"NOTUNIQUE Job not unique","code":"not_unique"})");
 }
 
+TEST_CASE("changes: a dead job whose lock another one holds stays, and says so") {
+  WebFixture web;
+  Json job{{"jobtype", "Mail"}, {"args", {1}}, {"custom", {{"unique_for", 60}}}};
+  REQUIRE(web.post("/api/v1/jobs", job).status == 201);
+  REQUIRE(web.post("/api/v1/jobs/1/kill", Json::object()).status == 200);
+  job["jid"] = "another-one";
+  REQUIRE(web.post("/api/v1/jobs", job).status == 201);
+  const Response response = web.post("/api/v1/jobs/1/retry", Json::object());
+  CHECK(response.status == 409);
+  CHECK(Json::parse(response.body)["code"] == "not_unique");
+  CHECK(web.read("/api/v1/jobs/1")["state"] == "dead");
+  const Json several =
+      Json::parse(web.post("/api/v1/jobs/change", {{"action", "retry"}, {"ids", {1}}}).body);
+  CHECK(several["refused"] == 1);
+}
+
 TEST_CASE("push: without room, and while the server stops, the job may be sent again") {
   WebFixture web;
   const Json job{{"jobtype", "Mail"}, {"args", {1}}};

@@ -130,6 +130,10 @@ void settle(const View& view, Facts& facts) {
     const Time latest = std::exchange(expected.due_latest, Time{});
     if (job == nullptr) continue;  // `compare` will say so
     if (was_held && job->state == JobState::kReady) {
+      if (expected.state == JobState::kDead) {
+        expected.features.holds_lock = expected.would_hold_lock;
+        expected.features.lock_ends = expected.lock_would_end;
+      }
       expected.state = JobState::kReady;
       expected.due = Time{};
     }

@@ -281,6 +281,8 @@ void Model::hand_out(ClientNumber client, JobId id, Time now) {
                              .at = now};
   job.state_before = job.state;
   job.due_before = job.due;
+  job.held_lock_before = job.features.holds_lock;
+  job.lock_ends_before = job.features.lock_ends;
   enter(job, JobState::kReserved, now);
   if (job.queue == kThrottledQueue) note_turn(job.features.key);
   job.due = now + seconds(job.ttr_s);
@@ -510,6 +512,9 @@ void Model::restart() {
     job.due = job.due_before;
     job.client = 0;
     job.may_be_ready = true;
+    if (job.state != JobState::kDead) continue;
+    job.would_hold_lock = std::exchange(job.features.holds_lock, job.held_lock_before);
+    job.lock_would_end = std::exchange(job.features.lock_ends, job.lock_ends_before);
   }
   gone_.clear();
   beating_.clear();

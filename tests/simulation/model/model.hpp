@@ -62,8 +62,13 @@ struct ModelJob {
   // While a connection holds it: where it is after a restart.
   JobState state_before = JobState::kReady;
   Time due_before{};
-  /// After a restart: a connection held it, and it may have been written once more, as ready.
+  bool held_lock_before = false;
+  Time lock_ends_before{};
+  /// After a restart: a connection held it, and it may have been written once more, as ready; and
+  /// then with the lock that it held.
   bool may_be_ready = false;
+  bool would_hold_lock = false;
+  Time lock_would_end{};
 };
 
 /// A job as it is pushed.
@@ -299,7 +304,7 @@ class Model {
     std::uint64_t moved{};
     JobId id_end = 0;  ///< mutate: what came into line later stays
     std::pair<Time, JobId> after{Time::min(), 0};
-    std::pair<Time, JobId> last{};
+    std::pair<Time, JobId> last{};  ///< mutate, and kick of dead ones
   };
 
   void expect(ClientNumber client, const std::string& whole) {
@@ -350,6 +355,8 @@ class Model {
   [[nodiscard]] JobId lock_holder(const std::string& lock, Time now) const;
   void take_lock(ModelJob& job);
   void follow_lock(ModelJob& job, JobState former, Time now);
+  /// It is not dead, or nobody else has its lock.
+  [[nodiscard]] bool may_come_back(const ModelJob& job, Time now) const;
   // A copy of the name: the job that it is of may go.
   void clear_front(std::string queue, Time now);
   void remove_expired(Time now);

@@ -109,6 +109,8 @@ bool Model::execute_held(ClientNumber client, const Command& command, Time now) 
   }
   job->pri = command.pri;
   expect(client, is_bury ? "BURIED\r\n" : "RELEASED\r\n");
+  // Whatever time it was pushed with.
+  if (!is_bury) job->follows_wall = false;
   if (is_bury) {
     make_dead(command.id, now);
   } else if (command.seconds == 0) {
@@ -117,7 +119,6 @@ bool Model::execute_held(ClientNumber client, const Command& command, Time now) 
     enter(*job, JobState::kScheduled, now);
     job->due = now + seconds(command.seconds);
     job->delay_s = command.seconds;
-    job->follows_wall = false;
     job->client = 0;
   }
   return true;
@@ -145,7 +146,7 @@ bool Model::execute_beanstalk(ClientNumber client, const Command& command, Time 
       reserve(client, command.seconds == UINT32_MAX ? kNever : now + seconds(command.seconds), now);
       return true;
     case Verb::kReserveJob:
-      if (job == nullptr || job->state == JobState::kReserved ||
+      if (job == nullptr || job->state == JobState::kReserved || !may_come_back(*job, now) ||
           (job->state != JobState::kDead && job->features.has_expired(wall(now)))) {
         expect(client, "NOT_FOUND\r\n");
       } else if (!takes_reservations()) {
@@ -161,7 +162,8 @@ bool Model::execute_beanstalk(ClientNumber client, const Command& command, Time 
       kick(client, command, now);
       return true;
     case Verb::kKickJob:
-      if (job == nullptr || job->state == JobState::kReady || job->state == JobState::kReserved) {
+      if (job == nullptr || job->state == JobState::kReady || job->state == JobState::kReserved ||
+          !may_come_back(*job, now)) {
         expect(client, "NOT_FOUND\r\n");
       } else {
         expect(client, "KICKED\r\n");
@@ -238,7 +240,9 @@ void Model::kick(ClientNumber client, const Command& command, Time now) {
             .queue = clients_.at(client).used,
             .set = JobState::kDead};
   if (kickable(task).empty()) task.set = JobState::kScheduled;
-  task.left = std::min<std::uint64_t>(command.bound, kickable(task).size());
+  const std::vector<JobId> ids = kickable(task);
+  task.left = std::min<std::uint64_t>(command.bound, ids.size());
+  if (!ids.empty()) task.last = {due_of(facts.jobs.at(ids.back())), ids.back()};
   start(std::move(task), now);
 }
 
@@ -255,7 +259,11 @@ std::vector<JobId> Model::kickable(const Task& task) const {
 bool Model::work_kick(Task& task, Time now) {
   for (const JobId id : kickable(task)) {
     if (task.left == 0) return true;
-    if (!has_moved(id, facts.jobs.at(id))) return false;
+    const ModelJob& job = facts.jobs.at(id);
+    // It has died later, or cannot come back.
+    if (task.set == JobState::kDead && std::pair(job.due, id) > task.last) return true;
+    if (!may_come_back(job, now)) continue;
+    if (!has_moved(id, job)) return false;
     make_ready(id, now);
     --task.left;
     ++task.moved;
@@ -407,8 +415,10 @@ bool Model::work_mutate(Task& task, Time now) {
     const bool is_meant =
         jids.empty() || std::find(jids.begin(), jids.end(), jid_of(id, job)) != jids.end();
     if (!is_meant) continue;
-    if (!has_moved(id, job)) return false;
+    const bool stays = command.action == "requeue" && !may_come_back(job, now);
+    if (!stays && !has_moved(id, job)) return false;
     task.after = entry;
+    if (stays) continue;
     if (command.action == "discard") end(id, End::kGone, now);
     if (command.action == "kill") make_dead(id, now);
     if (command.action == "requeue") make_ready(id, now);

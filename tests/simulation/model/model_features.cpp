@@ -84,22 +84,29 @@ void Model::take_lock(ModelJob& job) {
 }
 
 /// It is free from the death on, and where that was asked for, others may take it from the start
-/// on. A dead job that is wanted after all takes it anew. One that was not run after all has it
-/// still, or takes it back when it is free again.
+/// on. A dead job that comes back takes it anew, whatever becomes of it then. One that was not run
+/// after all has it still, or takes it back when it is free again.
 void Model::follow_lock(ModelJob& job, JobState former, Time now) {
   ModelFeatures& features = job.features;
   const bool has_run = former == JobState::kReserved && job.state == JobState::kRetrying;
   if (job.state == JobState::kDead || (has_run && features.until_start))
     features.holds_lock = false;
-  const bool may_take = job.state == JobState::kReady || job.state == JobState::kScheduled;
-  if (!may_take || features.holds_lock || lock_holder(features.lock, now) != 0) return;
+  const bool is_dead = job.state == JobState::kDead;
+  if (is_dead || features.holds_lock || lock_holder(features.lock, now) != 0) return;
+  const bool is_back = job.state == JobState::kReady || job.state == JobState::kScheduled;
   if (former == JobState::kDead) {
-    features.lock_ends = wall(now) + features.unique_for;
+    const bool is_later = job.state == JobState::kScheduled;
+    features.lock_ends = wall(is_later ? due_of(job) : now) + features.unique_for;
     take_lock(job);
-  } else if (former == JobState::kReserved && features.until_start &&
+  } else if (is_back && former == JobState::kReserved && features.until_start &&
              features.lock_ends > wall(now)) {
     take_lock(job);
   }
+}
+
+bool Model::may_come_back(const ModelJob& job, Time now) const {
+  if (job.state != JobState::kDead || job.features.lock.empty()) return true;
+  return lock_holder(job.features.lock, now) == 0;
 }
 
 // ---- times --------------------------------------------------------------------------------------

@@ -139,6 +139,12 @@ void JobEvents::free_lock(const Job& job, Time now) {
   lose_lock(job, std::move(fields));
 }
 
+/// By the wall clock. As for a job that is pushed with a time, its lock lasts from there.
+Time JobEvents::first_run(const Job& job, const JobFields& fields, Time wall) const {
+  if (fields.state != JobState::kScheduled) return wall;
+  return job.is_scheduled_by_wall() ? fields.when : ledger_.store().wall_clock().shown(fields.when);
+}
+
 void JobEvents::follow_lock(const Job& job, JobFields& fields, Time now) {
   const JobFeatures& features = *job.features;
   const bool has_run = job.state == JobState::kReserved && fields.state == JobState::kRetrying;
@@ -147,8 +153,9 @@ void JobEvents::follow_lock(const Job& job, JobFields& fields, Time now) {
   }
   if (fields.has_mark(job_marks::kHoldsLock) || !is_free(features.lock_key, wall(now))) return;
   // Somebody wants a dead job after all.
-  if (job.state == JobState::kDead && fields.state == JobState::kReady) {
-    fields.edit_history().lock_ends = moved_by(wall(now), as_duration(features.lock_seconds));
+  if (job.state == JobState::kDead) {
+    const Time begins = first_run(job, fields, wall(now));
+    fields.edit_history().lock_ends = moved_by(begins, as_duration(features.lock_seconds));
     return take_lock(features, fields);
   }
   // It was not run after all, and whoever took its lock meanwhile has it no more.

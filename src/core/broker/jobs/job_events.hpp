@@ -37,6 +37,13 @@ class JobEvents {
   /// job holds its lock.
   [[nodiscard]] Answer<Done> admit(const JobFeatures& features, Time now) const;
 
+  /// Whether the job, if it is dead, can be wanted after all: else it would be there a second time,
+  /// beside the job that holds its lock.
+  [[nodiscard]] bool may_come_back(const Job& job, Time now) const {
+    return job.state != JobState::kDead || !job.features || !job.features->wants_lock() ||
+           is_free(job.features->lock_key, wall(now));
+  }
+
   /// Records the new job. Its features were admitted.
   void add(JobAdded&& record, Time now) {
     if (record.fields.features) begin(record, now);
@@ -102,6 +109,7 @@ class JobEvents {
   void follow_lock(const Job& job, JobFields& fields, Time now);
   void take_lock(const JobFeatures& features, JobFields& fields);
   void lose_lock(const Job& job, JobFields fields);
+  [[nodiscard]] Time first_run(const Job& job, const JobFields& fields, Time wall) const;
   [[nodiscard]] bool is_free(const LockKey& key, Time wall) const;
   [[nodiscard]] Time wall(Time now) const { return ledger_.store().wall_clock().shown(now); }
 

@@ -35,20 +35,24 @@ void JobMoves::make_dead(const Job& job, JobFields fields, Time now) {
   events_.change(job, std::move(fields), now);
 }
 
-void JobMoves::kick(const Job& job, Time now) {
+bool JobMoves::kick(const Job& job, Time now) {
   CHECK(job.state != JobState::kReady && job.state != JobState::kReserved);
+  if (!events_.may_come_back(job, now)) return false;
   JobFields fields = job.fields();
   ++fields.edit_history().tallies.kicks;
   make_ready(job, std::move(fields), now);
+  return true;
 }
 
-void JobMoves::kick_later(const Job& job, Time due, Time now) {
+bool JobMoves::kick_later(const Job& job, Time due, Time now) {
   CHECK(job.state != JobState::kReady && job.state != JobState::kReserved);
+  if (!events_.may_come_back(job, now)) return false;
   JobFields fields = job.fields();
   ++fields.edit_history().tallies.kicks;
   fields.state = JobState::kScheduled;
   fields.when = job.is_scheduled_by_wall() ? ledger_.store().wall_clock().shown(due) : due;
   events_.change(job, std::move(fields), now);
+  return true;
 }
 
 void JobMoves::release(const Job& job, Time now) {
@@ -110,20 +114,24 @@ void JobMoves::move(const Job& job, std::string_view to, Time now) {
   waits_.serve(queue.id, now);
 }
 
-void JobMoves::change(const Job& job, Mutation::Action action, Time now, std::string_view to) {
+bool JobMoves::change(const Job& job, Mutation::Action action, Time now, std::string_view to) {
   switch (action) {
     case Mutation::Action::kDiscard:
-      return discard(job, JobEnd::kGone, now);
+      discard(job, JobEnd::kGone, now);
+      return true;
     case Mutation::Action::kKill: {
       JobFields fields = job.fields();
       ++fields.edit_history().tallies.buries;
-      return make_dead(job, std::move(fields), now);
+      make_dead(job, std::move(fields), now);
+      return true;
     }
     case Mutation::Action::kRequeue:
       return kick(job, now);
     case Mutation::Action::kMove:
-      return move(job, to, now);
+      move(job, to, now);
+      return true;
   }
+  return false;
 }
 
 void JobMoves::keep_queue(const Queue& queue) {

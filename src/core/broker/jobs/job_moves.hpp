@@ -28,10 +28,11 @@ class JobMoves {
   void make_scheduled(const Job& job, JobFields fields, Time due, Time now);
   /// The job dies, or its time of death is renewed.
   void make_dead(const Job& job, JobFields fields, Time now);
-  /// The scheduled, retrying or dead job becomes ready.
-  void kick(const Job& job, Time now);
+  /// The scheduled, retrying or dead job becomes ready. False: it stays, since it is dead and
+  /// another job holds its lock (`JobEvents::may_come_back`).
+  [[nodiscard]] bool kick(const Job& job, Time now);
   /// The same at `due`. Until then it is scheduled.
-  void kick_later(const Job& job, Time due, Time now);
+  [[nodiscard]] bool kick_later(const Job& job, Time due, Time now);
 
   /// The held job becomes ready, and this counts as a release.
   void release(const Job& job, Time now);
@@ -55,8 +56,8 @@ class JobMoves {
   /// The same, counted in its queue as a client's delete.
   void discard(const Job& job, JobEnd end, Time now);
 
-  /// One of the moves above.
-  void change(const Job& job, Mutation::Action action, Time now, std::string_view to = {});
+  /// One of the moves above. False: the job stays as it is.
+  bool change(const Job& job, Mutation::Action action, Time now, std::string_view to = {});
 
   /// The queue stays when it is empty, as one does that work units were pushed to.
   void keep_queue(const Queue& queue);

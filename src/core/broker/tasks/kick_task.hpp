@@ -17,13 +17,17 @@ struct KickTask {
   /// One slice. True when nothing is left to do.
   bool work(TaskContext& context, Time now);
 
-  template <typename Order>
-  bool kick_first(const Order& order, TaskContext& context, Time now);
-
   QueueId queue;
   bool kicks_dead;
   std::uint64_t left;
   std::uint64_t changed = 0;
+  /// Of dead jobs the last one that was looked at: one that cannot come back stays before it.
+  TimeEntry after = {.when = Time::min(), .id = 0, .slot = 0};
+  TimeEntry last = after;  ///< dead jobs after this one died later
+
+ private:
+  bool kick_dead(const TimeOrder& dead, TaskContext& context, Time now);
+  bool kick_delayed(const Queue& kicked, TaskContext& context, Time now);
 };
 
 }  // namespace millrace

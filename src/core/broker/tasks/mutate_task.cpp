@@ -76,8 +76,7 @@ bool MutateTask::work(TaskContext& context, Time now) {
       // The whole job is written.
       read_bytes += job.body_bytes;
     }
-    context.moves.change(job, mutation.action, now, mutation.to);
-    ++changed;
+    if (context.moves.change(job, mutation.action, now, mutation.to)) ++changed;
   }
   return false;
 }

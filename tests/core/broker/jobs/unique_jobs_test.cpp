@@ -224,11 +224,112 @@ TEST_CASE("unique: a dead job that is requeued takes the lock anew, if it is fre
     CHECK(unique.push());
   }
   SUBCASE("it is not") {
-    unique.pushed();
-    REQUIRE(unique.broker.admin().change(first, Mutation::Action::kRequeue, unique.now));
-    CHECK(unique.state(first) == JobState::kReady);
-    CHECK_FALSE(unique.holds(first));
+    const JobId second = unique.pushed();
+    const auto changed =
+        unique.broker.admin().change(first, Mutation::Action::kRequeue, unique.now);
+    REQUIRE_FALSE(changed);
+    CHECK(changed.error() == Refusal::kNotUnique);
+    CHECK(unique.state(first) == JobState::kDead);
+    CHECK(unique.holds(second));
   }
+}
+
+TEST_CASE("unique: a dead job takes its lock anew, by whatever way it comes back") {
+  Unique unique;
+  const ClientId other = unique.client();
+  const JobId id = unique.pushed(60s);
+  REQUIRE(unique.broker.admin().change(id, Mutation::Action::kKill, unique.now));
+  unique.advance(3600s);
+  SUBCASE("kick") {
+    CHECK(unique.broker.kick(other, 9, unique.now) == 1);
+  }
+  SUBCASE("kick-job") {
+    CHECK(unique.broker.kick_job(id, unique.now));
+  }
+  SUBCASE("MUTATE") {
+    Mutation mutation{.set = JobState::kDead, .action = Mutation::Action::kRequeue};
+    CHECK(unique.broker.admin().mutate(other, std::move(mutation), unique.now) == 1);
+  }
+  SUBCASE("reserve-job") {
+    REQUIRE(unique.broker.reserve_job(other, id, unique.now));
+    CHECK(unique.state(id) == JobState::kReserved);
+  }
+  SUBCASE("reserve-job and release") {
+    REQUIRE(unique.broker.reserve_job(other, id, unique.now));
+    REQUIRE(unique.broker.release(other, id, 0, 0, unique.now));
+  }
+  SUBCASE("reserve-job and release with a delay") {
+    REQUIRE(unique.broker.reserve_job(other, id, unique.now));
+    REQUIRE(unique.broker.release(other, id, 0, 10, unique.now));
+  }
+  SUBCASE("reserve-job, and the connection is gone") {
+    REQUIRE(unique.broker.reserve_job(other, id, unique.now));
+    unique.leave(other);
+  }
+  CHECK(unique.holds(id));
+  CHECK(unique.job(id).lock_ends() == unique.now + 60s);
+  CHECK(unique.is_refused());
+}
+
+TEST_CASE("unique: a dead job that comes back later has its lock until then, and as long again") {
+  Unique unique;
+  const JobId id = unique.pushed(60s);
+  REQUIRE(unique.broker.admin().change(id, Mutation::Action::kKill, unique.now));
+  REQUIRE(unique.broker.admin().requeue_later(id, unique.now + 1h, unique.now));
+  CHECK(unique.is_refused());
+  unique.advance(1h + 59s);
+  CHECK(unique.is_refused());
+  unique.advance(1s);
+  CHECK(unique.push());
+}
+
+TEST_CASE(
+    "unique: a dead job stays while another one holds its lock, by whatever way it is wanted") {
+  Unique unique;
+  const ClientId other = unique.client();
+  const JobId id = unique.pushed();
+  REQUIRE(unique.broker.admin().change(id, Mutation::Action::kKill, unique.now));
+  const JobId holder = unique.pushed();
+  const auto refusal = [](const auto& answer) {
+    return answer ? std::nullopt : std::optional(answer.error());
+  };
+  SUBCASE("kick") {
+    CHECK(unique.broker.kick(other, 9, unique.now) == 0);
+  }
+  SUBCASE("kick-job") {
+    CHECK(refusal(unique.broker.kick_job(id, unique.now)) == Refusal::kNotFound);
+  }
+  SUBCASE("MUTATE") {
+    Mutation mutation{.set = JobState::kDead, .action = Mutation::Action::kRequeue};
+    CHECK(unique.broker.admin().mutate(other, std::move(mutation), unique.now) == 0);
+  }
+  SUBCASE("reserve-job") {
+    CHECK(refusal(unique.broker.reserve_job(other, id, unique.now)) == Refusal::kNotFound);
+  }
+  SUBCASE("a retry at a later time") {
+    const auto later = unique.broker.admin().requeue_later(id, unique.now + 1h, unique.now);
+    CHECK(refusal(later) == Refusal::kNotUnique);
+  }
+  CHECK(unique.state(id) == JobState::kDead);
+  CHECK(unique.holds(holder));
+}
+
+TEST_CASE("unique: of several dead jobs of one lock the first one comes back") {
+  Unique unique;
+  const ClientId other = unique.client();
+  const JobId first = unique.pushed();
+  REQUIRE(unique.broker.admin().change(first, Mutation::Action::kKill, unique.now));
+  const JobId second = unique.pushed();
+  REQUIRE(unique.broker.admin().change(second, Mutation::Action::kKill, unique.now));
+  SUBCASE("kick") {
+    CHECK(unique.broker.kick(other, 9, unique.now) == 1);
+  }
+  SUBCASE("MUTATE") {
+    Mutation mutation{.set = JobState::kDead, .action = Mutation::Action::kRequeue};
+    CHECK(unique.broker.admin().mutate(other, std::move(mutation), unique.now) == 1);
+  }
+  CHECK(unique.holds(first));
+  CHECK(unique.state(second) == JobState::kDead);
 }
 
 TEST_CASE(

@@ -23,6 +23,24 @@ TEST_CASE("kick: buried jobs first, oldest first, delayed ones only when none is
   CHECK(fixture.state(later) == JobState::kReady);
 }
 
+TEST_CASE("kick: a buried job that cannot come back hides none that died after it") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  const auto push_unique = [&] {
+    NewJob job{.kind = JobKind::kWorkUnit, .queue = "default", .ttr_s = 60};
+    job.features = JobFeatures{
+        .lock_key = {.high = 1, .low = 2}, .lock_ends = fixture.now + 1h, .lock_seconds = 3600};
+    return fixture.put("u", job);
+  };
+  const JobId stays = push_unique();
+  CHECK(fixture.broker.admin().change(stays, Mutation::Action::kKill, fixture.now));
+  push_unique();
+  const JobId next = fixture.push_dead("x");
+  CHECK(fixture.broker.kick(client, 1, fixture.now) == 1);
+  CHECK(fixture.state(next) == JobState::kReady);
+  CHECK(fixture.state(stays) == JobState::kDead);
+}
+
 TEST_CASE("kick: more than a slice continues in ticks, and its end is delivered") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();
