@@ -71,6 +71,35 @@ class WallClockTest(ClockTest):
         self.assertAlmostEqual(self.metric("millrace_clock_ahead_seconds"), HOURS_5 + 60, delta=2)
         self.assert_held(worker, producer, delayed)
 
+    def test_retries_that_are_spread_take_as_long_after_a_crash(self):
+        self.running.start()
+        worker, producer = self.clients()
+        delayed = self.hold(worker, producer)
+        jobs = [producer.put(b"x") for _ in range(3)]
+        for job in jobs:
+            producer.command(f"reserve-job {job}")
+            producer.body(1)
+            # One that was released once tells when by its delay.
+            self.assertEqual(producer.command(f"release {job} 0 0"), "RELEASED")
+            producer.command(f"reserve-job {job}")
+            producer.body(1)
+            self.assertEqual(producer.command(f"bury {job} 0"), "BURIED")
+        web = Web(self.running.web_address)
+        status, begun = web.post("/api/v1/operations", {
+            "action": "retry", "states": ["dead"], "spread_s": 12 * 3600})
+        self.assertEqual(status, 202)
+        wait_until(lambda: web.read(f"/api/v1/operations/{begun['id']}")["phase"] == "done",
+                   "the end of the operation")
+        self.running.kill()
+        self.running.start()
+        worker, producer = self.clients()
+        self.assertAlmostEqual(self.metric("millrace_clock_ahead_seconds"), 0, delta=2)
+        for job, hours in zip(jobs[1:], (3, 6)):
+            stats = producer.stats(f"stats-job {job}")
+            self.assertEqual(stats["state"], "delayed")
+            self.assertAlmostEqual(int(stats["time-left"]), hours * 3600, delta=200)
+        self.assert_held(worker, producer, delayed)
+
     def test_back(self):
         self.running.start()
         worker, producer = self.clients()

@@ -47,6 +47,10 @@ TEST_CASE("simulation: a lock that a dead job keeps is found") {
   CHECK(is_found({.meddle = broken::lock_kept_by_the_dead()}));
 }
 
+TEST_CASE("simulation: a dead job that comes back without its lock is found") {
+  CHECK(is_found({.meddle = broken::lock_not_taken_anew()}));
+}
+
 TEST_CASE("simulation: a job that is handed out after its time is found") {
   CHECK(is_found({.meddle = broken::expiry_forgotten()}));
 }

@@ -20,6 +20,7 @@ class World::Recorder final : public PassingJournal {
 
   Result<Span, Deposed> append(Epoch epoch, std::string batch) override {
     ++world_.totals_.batches;
+    world_.check_times(batch);
     std::string copy = batch;
     const Result<Span, Deposed> span = PassingJournal::append(epoch, std::move(batch));
     world_.landmarks_.push_back(

@@ -180,7 +180,7 @@ void World::recover() {
   Stream stream;
   if (!try_start(stream)) return;
   disk_.plan_none();
-  begin_time(now_);
+  begin_time(now_, stream);
   check_recovered(stream);
   check_waits();
   set_worker_rules();
@@ -190,8 +190,13 @@ void World::recover() {
 }
 
 /// As the server does: from the wall clock, or from the latest time that its log tells.
-void World::begin_time(Time wall) {
-  const Time latest = process_->ledger.latest_time();
+void World::begin_time(Time wall, const Stream& stream) {
+  Time latest = process_->ledger.latest_time();
+  if (options_.spreads == Options::Spreads::kBelieved) {
+    for (const std::string& batch : stream.batches) {
+      latest = std::max(latest, told_by_batch(batch));
+    }
+  }
   demand(latest <= latest_now_, "the log tells of times to come");
   now_ = std::max(wall, latest);
   latest_now_ = std::max(latest_now_, now_);

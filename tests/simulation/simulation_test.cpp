@@ -152,6 +152,26 @@ TEST_CASE("simulation: a step of the wall clock that delays and reservations fol
   CHECK(first_violation({.steps = World::Options::Steps::kByDelaysToo}) != 0);
 }
 
+TEST_CASE("simulation: failed jobs are retried over some time, and no clock jumps by that") {
+  std::uint64_t spreads = 0;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const WorldEnd end =
+        run_world({.seed = seed, .spreads = World::Options::Spreads::kInOlderLogs});
+    CHECK_FALSE(end.violation);
+    spreads += end.totals.spreads;
+  }
+  CHECK(spreads > 0);
+}
+
+TEST_CASE("simulation: a retry at a later time that tells it as one that has passed is found") {
+  CHECK(first_violation({.spreads = World::Options::Spreads::kWithFormerDelay}) != 0);
+}
+
+TEST_CASE(
+    "simulation: a process that takes the end of a retry for a time that has passed is found") {
+  CHECK(first_violation({.spreads = World::Options::Spreads::kBelieved}) != 0);
+}
+
 TEST_CASE("simulation: a change that is not in the log is found") {
   const auto meddle = [](Ledger& ledger, Random& random) {
     broken::apply_outside_of_the_log(ledger, random, 200);

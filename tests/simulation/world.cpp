@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/broker/bulk_changes.hpp"
 #include "core/model/features/bid.hpp"
 #include "simulation/audit/audit.hpp"
 #include "simulation/audit/audit_features.hpp"
@@ -133,6 +134,7 @@ Totals& Totals::operator+=(const Totals& other) {
   taken_away += other.taken_away;
   clock_jumps += other.clock_jumps;
   clock_steps += other.clock_steps;
+  spreads += other.spreads;
   crowds += other.crowds;
   handed_out_again += other.handed_out_again;
   unsynced_lost += other.unsynced_lost;
@@ -146,6 +148,7 @@ World::World(Options options)
       taking_(options_.seed),
       fetches_random_(options_.seed + 0x5eed),
       steps_random_(~options_.seed),
+      spreads_random_(options_.seed + 0x5b4ead),
       workload_(random_, options_.sizes ? *options_.sizes : draw_sizes(random_, options_.seed)),
       disk_(platter_, random_),
       conversation_(
@@ -276,6 +279,8 @@ void World::act() {
   const std::uint64_t kind = random_.below(100);
   const bool has_limits = workload_.sizes().has_features && !process_->turn.is_paused();
   if (has_limits && random_.one_in(200)) set_limits_by_hand();
+  // A siege is about what clients do to a disk.
+  if (!workload_.sizes().is_siege && spreads_random_.one_in(60)) spread_retries();
   if (kind < 70) {
     client_step();
   } else if (kind < 93) {
@@ -424,6 +429,49 @@ void World::set_limits_by_hand() {
   ++totals_.features.limits_by_hand;
   tell("an operator sets limits of " + name);
   poll();
+}
+
+/// An administrator retries all jobs that have failed. They come back over some time.
+void World::spread_retries() {
+  static const std::vector<Duration> kWithin = {1s, 100s, 12 * 3600s, 86'400s};
+  if (process_->turn.is_paused() || model_.is_working()) return;
+  const JobState set = spreads_random_.one_in(3) ? JobState::kRetrying : JobState::kDead;
+  const Duration within = spreads_random_.pick(kWithin);
+  tell("an administrator spreads the retries of all " +
+       std::string(set == JobState::kDead ? "dead" : "retrying") + " jobs");
+  std::map<JobId, std::uint32_t> former;
+  for (const JobId id : model_.in_order(set, "")) {
+    former[id] = process_->broker.view().find(id)->delay_s;
+  }
+  BulkChanges changes(process_->broker);
+  demand(
+      changes.start({.states = {set}, .action = Mutation::Action::kRequeue, .spread = within}, now_)
+          .has_value(),
+      "an operation on all jobs is refused");
+  while (changes.work(now_)) {
+  }
+  model_.spread_retries(set, within, now_);
+  totals_.spreads += former.empty() ? 0 : 1;
+  if (options_.spreads != Options::Spreads::kRight) forget_delays(former);
+  process_->turn.request();
+  observe();
+}
+
+/// As older versions left them.
+void World::forget_delays(const std::map<JobId, std::uint32_t>& former) {
+  for (const auto& [id, delay_s] : former) {
+    const Job* const job = process_->broker.view().find(id);
+    if (job == nullptr || job->state != JobState::kScheduled) continue;
+    JobChanged record{.id = id, .fields = job->fields()};
+    record.fields.delay_s = delay_s;
+    process_->ledger.commit(std::move(record));
+  }
+}
+
+/// No record tells a later time than the one it is made at.
+void World::check_times(std::string_view batch) const {
+  const bool is_told = options_.spreads < Options::Spreads::kInOlderLogs;
+  demand(!is_told || told_by_batch(batch) <= now_, "a record tells of a time to come");
 }
 
 /// No longer than what jobs are scheduled for, or by hours.

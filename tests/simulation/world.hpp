@@ -74,6 +74,7 @@ struct Totals {
   std::uint64_t taken_away = 0;   ///< directories that somebody moved while they were in use
   std::uint64_t clock_jumps = 0;  ///< by a minute or more, or backwards
   std::uint64_t clock_steps = 0;  ///< of the wall clock, by somebody who sets it
+  std::uint64_t spreads = 0;      ///< retries of all failed jobs, within some time
   std::uint64_t crowds = 0;       ///< more jobs than a chunk of the table has, that came and went
   std::uint64_t handed_out_again = 0;  ///< jobs whose reservation a crash took
   std::uint64_t unsynced_lost =
@@ -140,6 +141,15 @@ class World {
     };
     Repeats repeats = Repeats::kAll;
 
+    /// What is recorded of a job that was released once, and is retried at a later time.
+    enum class Spreads {
+      kRight,
+      kWithFormerDelay,  ///< the delay of the release, as if it had been released that much before
+      kInOlderLogs,      ///< the same, and an older version has done so: nobody minds the records
+      kBelieved,         ///< the same, and a new process takes such a delay for one of a release
+    };
+    Spreads spreads = Spreads::kRight;
+
     /// Is told what happens.
     std::function<void(const std::string&)> trace = {};
   };
@@ -203,6 +213,8 @@ class World {
   void set_limits();
   void set_worker_rules();
   void set_limits_by_hand();
+  void spread_retries();
+  void forget_delays(const std::map<JobId, std::uint32_t>& former);
   void observe();
   void observe(Client& client);
   void end_orderly();
@@ -240,7 +252,8 @@ class World {
   [[nodiscard]] std::string difference();
   [[noreturn]] void fail_recovery();
   void check_live_is_replayed();
-  void begin_time(Time wall);
+  void begin_time(Time wall, const Stream& stream);
+  void check_times(std::string_view batch) const;
   void check_waits() const;
   void check_handed_out(std::uint64_t point);
   [[nodiscard]] std::uint64_t last_point() const { return first_point_ + landmarks_.size() - 1; }
@@ -256,6 +269,7 @@ class World {
   Random fetches_random_;
   /// For the wall clock alone: so the worlds are those that they were before it could be set.
   Random steps_random_;
+  Random spreads_random_;  ///< of its own for the same reason
   Workload workload_;
   journal::SimulatedDisk platter_;
   FaultyDisk disk_;

@@ -5,9 +5,11 @@
 namespace millrace {
 namespace {
 
+/// Once it was released, its `when` and its delay are of the same time: see `JobMoves::kick_later`.
 Time scheduled_at(const StoredJob& job) {
+  const Time known = std::max(job.created_at, job.enqueued_at);
   const bool was_released = job.tallies().releases > 0;
-  return was_released ? job.when - std::chrono::seconds(job.delay_s) : job.created_at;
+  return was_released ? std::max(known, job.when - std::chrono::seconds(job.delay_s)) : known;
 }
 
 }  // namespace

@@ -13,29 +13,51 @@ namespace {
 /// Room that a batch begins with, so that it need not grow while it gets its first records.
 constexpr std::size_t kUsualBatchBytes = 1024;
 
-/// When the record was made, or earlier. Times that a client may have given tell nothing.
+/// When the record was made, or earlier. Times that a client may have given tell nothing, and a
+/// time to come only where all records of its kind have told how long it was then.
 Time made_at(const JobFields& fields) {
-  if (fields.state == JobState::kScheduled) {
-    // It was released then, or put with a time of a client's.
-    const bool was_released = fields.tallies().releases > 0;
-    return was_released ? fields.when - std::chrono::seconds(fields.delay_s) : Time{};
-  }
   const Reservation* const held =
       fields.state == JobState::kReserved ? fields.reservation() : nullptr;
   return held != nullptr ? held->reserved_at : fields.enqueued_at;
 }
 
-Time made_at(const JobChanged& changed) {
-  return made_at(changed.fields);
+/// Of a job that was released, and has the end of that delay: when the delay began.
+Time released_at(const JobFields& fields) {
+  return moved_by(fields.when, -std::chrono::seconds(fields.delay_s));
+}
+
+Time made_at(const JobChanged& changed, const Jobs& jobs) {
+  const Time at = made_at(changed.fields);
+  if (changed.fields.state != JobState::kScheduled) return at;
+  // Only the release itself tells by its delay. A retry at a later time sets another end, and older
+  // versions left the delay of the release with it.
+  const Job* const before = jobs.find(changed.id);
+  const bool is_release =
+      before != nullptr && changed.fields.tallies().releases > before->tallies().releases;
+  return is_release ? std::max(at, released_at(changed.fields)) : at;
 }
 
 Time made_at(const JobAdded& added) {
-  return std::max(added.fields.created_at, made_at(added.fields));
+  const JobFields& fields = added.fields;
+  const Time at = std::max(added.fields.created_at, made_at(fields));
+  // Compaction has written it once more. A retry at a later time would have counted as a kick.
+  const Tallies tallies = fields.tallies();
+  const bool is_released =
+      fields.state == JobState::kScheduled && tallies.releases > 0 && tallies.kicks == 0;
+  return is_released ? std::max(at, released_at(fields)) : at;
 }
 
 Time made_at(const QueueChanged& changed) {
   if (changed.paused_until == Time{} || changed.paused_until == kNever) return Time{};
-  return changed.paused_until - std::chrono::seconds(changed.pause_s);
+  return moved_by(changed.paused_until, -std::chrono::seconds(changed.pause_s));
+}
+
+Time made_at(const JobBatchAdded& added) {
+  return added.created_at;
+}
+
+Time made_at(const JobBatchChanged& changed) {
+  return changed.fields.since;
 }
 
 Time made_at(const AttemptEnded& ended) {
@@ -46,14 +68,26 @@ Time made_at(const TrackChanged& changed) {
   return changed.updated_at;
 }
 
+Time made_at(const PushEnded& ended) {
+  return ended.ended_at;
+}
+
 /// So no later process has an earlier time: they end in the order of their numbers.
 Time made_at(const JobFinished& finished) {
   return finished.ended_at;
 }
 
+/// Those of these kinds that have times tell those of the wall clock, or times to come.
 template <typename Other>
 Time made_at(const Other&) {
   return Time{};
+}
+
+Time made_at(const Record& record, const Store& store) {
+  if (const auto* const changed = std::get_if<JobChanged>(&record)) {
+    return made_at(*changed, store.jobs());
+  }
+  return std::visit([](const auto& value) { return made_at(value); }, record);
 }
 
 }  // namespace
@@ -183,8 +217,7 @@ void Ledger::replay(std::vector<Record>&& records) {
   // While true, a paused queue without jobs stays: its jobs may come later in the log.
   store_.set_replaying(true);
   for (Record& record : records) {
-    const auto at = std::visit([](const auto& value) { return made_at(value); }, record);
-    latest_time_ = std::max(latest_time_, at);
+    latest_time_ = std::max(latest_time_, made_at(record, store_));
     store_.apply(std::move(record));
   }
   store_.set_replaying(false);

@@ -6,6 +6,28 @@
 namespace millrace::test {
 namespace {
 
+constexpr Duration kSpread = 12h;
+
+/// A job that was released once, and then buried.
+JobId buried(BrokerFixture& fixture) {
+  const ClientId client = fixture.client();
+  const JobId id = fixture.put("x");
+  REQUIRE(fixture.reserve(client) == id);
+  REQUIRE(fixture.broker.release(client, id, 0, 0, fixture.now));
+  REQUIRE(fixture.reserve(client) == id);
+  REQUIRE(fixture.broker.bury(client, id, 0, fixture.now));
+  return id;
+}
+
+/// As older versions recorded that the job is retried later: with the delay of its release.
+JobFields spread_before(const BrokerFixture& fixture, JobId id) {
+  JobFields fields = fixture.job(id).fields();
+  fields.state = JobState::kScheduled;
+  fields.when = fixture.now + kSpread;
+  ++fields.edit_history().tallies.kicks;
+  return fields;
+}
+
 /// The latest time that the broker's log tells.
 Time told(BrokerFixture& fixture) {
   BrokerFixture fresh;
@@ -50,6 +72,81 @@ TEST_CASE("latest time: releases, reservations of workers and pauses tell it") {
   CHECK(told(fixture) == fixture.now);
   fixture.now += 1h;
   CHECK(fixture.broker.admin().pause("default", 300, fixture.now));
+  CHECK(told(fixture) == fixture.now);
+}
+
+TEST_CASE("latest time: a retry at a later time tells no time to come") {
+  BrokerFixture fixture;
+  const JobId id = buried(fixture);
+  fixture.now += 1h;
+  REQUIRE(fixture.broker.admin().requeue_later(id, fixture.now + kSpread - 1ms, fixture.now));
+  const Job& job = fixture.job(id);
+  CHECK(job.delay_s == 12 * 3600);
+  CHECK(job.when - std::chrono::seconds(job.delay_s) <= fixture.now);
+  CHECK(told(fixture) < fixture.now);
+}
+
+TEST_CASE("latest time: such a retry in a log of an older version tells none either") {
+  BrokerFixture fixture;
+  const JobId id = buried(fixture);
+  JobChanged record{.id = id, .fields = spread_before(fixture, id)};
+  SUBCASE("as it was written") {
+    fixture.ledger.commit(std::move(record));
+  }
+  SUBCASE("written once more by compaction") {
+    fixture.ledger.commit_whole(std::move(record));
+  }
+  SUBCASE("written once more by compaction, and nothing of it before") {
+    static_cast<void>(fixture.ledger.take_batch());
+    fixture.ledger.commit_whole(std::move(record));
+  }
+  SUBCASE("changed after its whole record has left the log") {
+    static_cast<void>(fixture.ledger.take_batch());
+    fixture.ledger.commit(std::move(record));
+  }
+  SUBCASE("changed since") {
+    fixture.ledger.commit(JobChanged{record});
+    ++record.fields.pri;
+    fixture.ledger.commit(std::move(record));
+  }
+  CHECK(told(fixture) <= fixture.now);
+}
+
+TEST_CASE("latest time: the release of a job that was kicked before tells it") {
+  BrokerFixture fixture;
+  const JobId id = buried(fixture);
+  REQUIRE(fixture.broker.kick_job(id, fixture.now));
+  const ClientId client = fixture.client();
+  REQUIRE(fixture.reserve(client) == id);
+  fixture.now += 1h;
+  REQUIRE(fixture.broker.release(client, id, 0, 600, fixture.now));
+  CHECK(told(fixture) == fixture.now);
+}
+
+TEST_CASE("latest time: a released job that compaction has written once more tells it") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  const JobId id = fixture.put("x");
+  REQUIRE(fixture.reserve(client) == id);
+  fixture.now += 1h;
+  REQUIRE(fixture.broker.release(client, id, 0, 600, fixture.now));
+  static_cast<void>(fixture.ledger.take_batch());
+  fixture.ledger.place(1);
+  fixture.ledger.rewrite(kWholeLog, 1 << 20);
+  CHECK(told(fixture) == fixture.now);
+}
+
+TEST_CASE("latest time: pushes whose jobs have ended, and batches of jobs, tell it") {
+  BrokerFixture fixture;
+  Record record = PushEnded{.key = {.high = 1, .low = 2}, .ended_at = fixture.now};
+  SUBCASE("a push") {}
+  SUBCASE("a batch that is made") {
+    record = JobBatchAdded{.id = 1, .sequence = 1, .created_at = fixture.now};
+  }
+  SUBCASE("a batch that is changed") {
+    record = JobBatchChanged{.id = 1, .fields = {.since = fixture.now}};
+  }
+  fixture.ledger.commit(std::move(record));
   CHECK(told(fixture) == fixture.now);
 }
 

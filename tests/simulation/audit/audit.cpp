@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/model/codec.hpp"
+#include "core/model/entry_head.hpp"
 #include "core/state/store.hpp"
 #include "simulation/audit/audit_features.hpp"
 #include "simulation/violation.hpp"
@@ -172,6 +173,42 @@ bool has_moved(const View& view, JobId id, const ModelJob& expected, ClientNumbe
   if (held == nullptr) return false;
   if (expected.client == 0) return !held->is_held_by_worker() || held->wid != expected.wid;
   return held->client != static_cast<ClientId>(expected.client - first + 1);
+}
+
+Time told_by(const Record& record) {
+  const auto of_job = [](const JobFields& job) {
+    const Reservation* const held = job.reservation();
+    const bool is_delayed = job.state == JobState::kScheduled && job.tallies().releases > 0;
+    const Time begun = is_delayed ? job.when - std::chrono::seconds(job.delay_s) : Time{};
+    return std::max({job.enqueued_at, held == nullptr ? Time{} : held->reserved_at, begun});
+  };
+  if (const auto* added = std::get_if<JobAdded>(&record)) {
+    return std::max(added->fields.created_at, of_job(added->fields));
+  }
+  if (const auto* changed = std::get_if<JobChanged>(&record)) return of_job(changed->fields);
+  if (const auto* queue = std::get_if<QueueChanged>(&record)) {
+    const bool is_endless = queue->paused_until == kNever;
+    return is_endless ? Time{} : queue->paused_until - std::chrono::seconds(queue->pause_s);
+  }
+  if (const auto* batch = std::get_if<JobBatchAdded>(&record)) return batch->created_at;
+  if (const auto* batch = std::get_if<JobBatchChanged>(&record)) return batch->fields.since;
+  if (const auto* attempt = std::get_if<AttemptEnded>(&record)) return attempt->attempt->ended;
+  if (const auto* track = std::get_if<TrackChanged>(&record)) return track->updated_at;
+  if (const auto* push = std::get_if<PushEnded>(&record)) return push->ended_at;
+  if (const auto* finished = std::get_if<JobFinished>(&record)) return finished->ended_at;
+  return {};
+}
+
+Time told_by_batch(std::string_view batch) {
+  Time latest{};
+  // The head of a shared log's entries is no record.
+  if (!take_head(batch)) return latest;
+  while (!batch.empty()) {
+    const Outcome<Record> record = decode(batch);
+    demand(record.has_value(), "a batch is no sequence of records");
+    latest = std::max(latest, told_by(*record));
+  }
+  return latest;
 }
 
 std::string stored_state(const Broker& broker, std::set<JobId>& held) {

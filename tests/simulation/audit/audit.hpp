@@ -2,8 +2,10 @@
 
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "core/broker/broker.hpp"
+#include "core/model/record.hpp"
 #include "core/state/view.hpp"
 #include "simulation/model/model.hpp"
 
@@ -26,5 +28,11 @@ void compare(const Broker& broker, const Model& model, Time now);
 /// hands of connections only the ids are told: those found are added to `held`, and those in it are
 /// told so.
 [[nodiscard]] std::string stored_state(const Broker& broker, std::set<JobId>& held);
+
+/// The latest time that the record tells, read as plainly as can be: also by a delay that it has.
+[[nodiscard]] Time told_by(const Record& record);
+
+/// The same of all records of the batch.
+[[nodiscard]] Time told_by_batch(std::string_view batch);
 
 }  // namespace millrace::simulation

@@ -133,6 +133,16 @@ Meddle lock_kept_by_the_dead() {
   };
 }
 
+Meddle lock_not_taken_anew() {
+  return [](Ledger& ledger, Random& random) {
+    const Job* const job = pick(ledger, random, [](const Job& each) {
+      const bool is_spread = each.state == JobState::kScheduled && each.tallies().kicks > 0;
+      return is_spread && each.has_mark(job_marks::kHoldsLock);
+    });
+    if (job != nullptr) set_lock(ledger, *job, false);
+  };
+}
+
 Meddle expiry_forgotten() {
   return [](Ledger& ledger, Random& random) {
     if (!random.one_in(kOneIn)) return;

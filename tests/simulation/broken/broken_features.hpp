@@ -26,6 +26,9 @@ Meddle foreign_lock_freed();
 /// A job that is dead keeps its lock.
 Meddle lock_kept_by_the_dead();
 
+/// A dead job that is to come back later has no lock.
+Meddle lock_not_taken_anew();
+
 /// A job that waits forgets when it expires.
 Meddle expiry_forgotten();
 

@@ -31,7 +31,8 @@ namespace millrace::simulation {
 ///  * a new leader has all that the log has: its state is, byte for byte, that of the batches which
 ///    were stored, and so is that of each standby that has applied them;
 ///  * a server that reads the whole log gets the same bytes of state, whatever was trimmed;
-///  * nothing waits for longer than a client asked for because another server's clock is late;
+///  * nothing waits for longer than a client asked for because another server's clock is late, and
+///    no record tells of a time to come, so that a new leader's clock jumps ahead;
 ///  * when nothing fails any more, a server leads soon, all replies arrive, and all standbys have
 ///    applied everything.
 ///
@@ -118,6 +119,7 @@ class Failover {
   void connect(std::size_t slot);
   void disconnect(std::size_t slot);
   void converse(Client& client);
+  void spread_retries();
   void work(Term& term, Time now);
   void poll();
   void observe();
@@ -133,7 +135,8 @@ class Failover {
   LogAudit audit_;
   Model model_;
   Conversation conversation_;
-  Time real_;  ///< what a right clock would show
+  Time real_;             ///< what a right clock would show
+  Time latest_append_{};  ///< by the clock of the leader
   const std::uint64_t segment_bytes_;
   const std::uint64_t memory_bytes_;
   const Duration lease_;

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/broker/bulk_changes.hpp"
 #include "simulation/audit/audit.hpp"
 #include "simulation/failover/node.hpp"
 #include "simulation/violation.hpp"
@@ -69,6 +70,7 @@ void Failover::client_step() {
   if (client == nullptr) return connect(slot);
   if (term.turn.is_paused()) return;
   if (random_.one_in(30)) return disconnect(slot);
+  if (random_.one_in(60)) return spread_retries();
   if (!client->is_silent() && !model_.is_waiting(client->number())) converse(*client);
 }
 
@@ -99,6 +101,24 @@ void Failover::disconnect(std::size_t slot) {
   term.leave(*client);
   conversation_.end(*client, now());
   term.turn.request();
+  observe();
+}
+
+/// An administrator retries all jobs that have failed. They come back over some time.
+void Failover::spread_retries() {
+  static const std::vector<Duration> kWithin = {1s, 100s, 86'400s};
+  if (model_.is_working()) return;
+  const JobState set = random_.one_in(3) ? JobState::kRetrying : JobState::kDead;
+  const Duration within = random_.pick(kWithin);
+  totals_.spreads += model_.in_order(set, "").empty() ? 0 : 1;
+  tell("an administrator spreads retries");
+  BulkChanges changes(leader_->broker);
+  (void)changes.start({.states = {set}, .action = Mutation::Action::kRequeue, .spread = within},
+                      now());
+  while (changes.work(now())) {
+  }
+  model_.spread_retries(set, within, now());
+  term().turn.request();
   observe();
 }
 

@@ -20,7 +20,13 @@ Time Failover::now() const {
 void Failover::lead(Process& process) {
   Node& node = process.node;
   process.role.lead(process.journal.epoch());
-  const Time latest = std::max(process.ledger.latest_time(), process.journal.latest_time());
+  Time told = process.ledger.latest_time();
+  if (options_.mistake == Mistake::kClockJumps) {
+    const MergedDue due = process.ledger.store().scheduled();
+    if (!due.empty()) told = std::max(told, (*due.begin()).when);
+  }
+  demand(told <= latest_append_, "the log tells of times to come");
+  const Time latest = std::max(told, process.journal.latest_time());
   if (options_.mistake != Mistake::kClockRunsBack) node.clock.go_on_from(latest, real_);
   process.broker.set_wall_clock({.ahead = -node.clock.ahead()});
   process.term = std::make_unique<Term>(process);

@@ -35,6 +35,7 @@ TEST_CASE("failover: everything that can happen does") {
   FailoverTotals totals;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) totals += run_failover({.seed = seed}).totals;
   CHECK(totals.takeovers > 0);
+  CHECK(totals.spreads > 0);
   CHECK(totals.batches_lost > 0);
   CHECK(totals.strays > 0);
   CHECK(totals.deposed > 0);
@@ -73,6 +74,10 @@ TEST_CASE("failover: a cache with what the service has not stored is found") {
 
 TEST_CASE("failover: a new leader whose clock runs back is found") {
   CHECK(first_broken_by(Mistake::kClockRunsBack) != 0);
+}
+
+TEST_CASE("failover: a new leader whose clock jumps to the end of a delay is found") {
+  CHECK(first_broken_by(Mistake::kClockJumps) != 0);
 }
 
 TEST_CASE("failover: a standby that leads before it has applied everything is found") {

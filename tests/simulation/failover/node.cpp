@@ -1,8 +1,10 @@
 #include "simulation/failover/node.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/model/entry_head.hpp"
+#include "simulation/audit/audit.hpp"
 #include "simulation/failover/link.hpp"
 #include "simulation/violation.hpp"
 
@@ -61,8 +63,10 @@ Result<Journal::Span, Deposed> Failover::Recorder::append(Epoch epoch, std::stri
   std::string copy = batch;
   const Result<Span, Deposed> span = PassingJournal::append(epoch, std::move(batch));
   Failover& world = process_.world;
+  world.latest_append_ = std::max(world.latest_append_, process_.node.clock.at(world.real_));
   if (!span || world.leader_ != &process_) return span;
   ++world.totals_.batches;
+  demand(told_by_batch(copy) <= world.now(), "a record tells of a time to come");
   world.audit_.expect({.epoch = static_cast<std::uint64_t>(epoch),
                        .batch = std::move(copy),
                        .facts = world.model_.facts});

@@ -18,6 +18,7 @@ constexpr std::array kRows = {
     Row{&FailoverTotals::batches_lost, "of them lost with their leader, that nobody had heard of"},
     Row{&FailoverTotals::claims, "claims stored"},
     Row{&FailoverTotals::beats, "beats stored"},
+    Row{&FailoverTotals::spreads, "times that all failed jobs were retried, within some time"},
     Row{&FailoverTotals::strays, "entries stored behind refused ones, which do not count"},
     Row{&FailoverTotals::takeovers, "takeovers"},
     Row{&FailoverTotals::stale_leaders, "leaders by a claim that another one had followed"},

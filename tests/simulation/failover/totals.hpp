@@ -14,6 +14,7 @@ struct FailoverTotals {
   std::uint64_t batches_lost = 0;  ///< of those, never stored: their leader was deposed before
   std::uint64_t claims = 0;        ///< that were stored
   std::uint64_t beats = 0;
+  std::uint64_t spreads = 0;           ///< retries of all failed jobs, within some time
   std::uint64_t strays = 0;            ///< entries stored behind refused ones, which do not count
   std::uint64_t takeovers = 0;         ///< a server led after another one, or after its own end
   std::uint64_t stale_leaders = 0;     ///< led by a claim that another one had followed already

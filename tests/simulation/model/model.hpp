@@ -202,6 +202,10 @@ class Model {
   [[nodiscard]] bool set_limits_by_hand(const std::string& name, const ModelLimits& limits,
                                         Time now);
 
+  /// An administrator retries all that are dead, or that are retrying: they become ready evenly
+  /// within so long.
+  void spread_retries(JobState set, Duration within, Time now);
+
   /// Everything that is due happens, in slices.
   void tick(Time now);
 

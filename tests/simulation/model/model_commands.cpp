@@ -273,6 +273,29 @@ bool Model::work_kick(Task& task, Time now) {
 
 // ---- operations on many jobs --------------------------------------------------------------------
 
+/// The first one at once, and the others in their order, each as much later as the one before it.
+void Model::spread_retries(JobState set, Duration within, Time now) {
+  settle_times();
+  const std::vector<JobId> ids = in_order(set, "");
+  std::uint64_t retried = 0;
+  for (const JobId id : ids) {
+    ModelJob& job = facts.jobs.at(id);
+    const double part = static_cast<double>(retried) / static_cast<double>(ids.size() + 1);
+    const Time due = now + std::chrono::duration_cast<Duration>(within * part);
+    if (job.features.has_expired(wall(due)) || !may_come_back(job, now)) continue;
+    ++retried;
+    if (due <= now) {
+      make_ready(id, now);
+      continue;
+    }
+    job.due = job.follows_wall ? wall(due) : due;
+    job.delay_s = static_cast<std::uint32_t>(std::chrono::ceil<seconds>(due - now).count());
+    enter(job, JobState::kScheduled, now);
+  }
+  work_on_batches(now);
+  forget_unused();
+}
+
 void Model::start(Task task, Time now) {
   if (!work(task, now)) {
     tasks_.push_back(std::move(task));
@@ -310,6 +333,7 @@ void Model::execute_worker(ClientNumber client, const Command& command, Time now
   }
   if (command.verb == Verb::kFail && command.gives_back()) {
     note_attempt(*job, {.end = AttemptEnd::kReleased}, now);
+    job->follows_wall = false;
     make_ready(id, now);
   } else if (command.verb == Verb::kFail) {
     fail(id, AttemptEnd::kFailed, message_of(command), now);

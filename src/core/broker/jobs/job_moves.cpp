@@ -1,8 +1,20 @@
 #include "core/broker/jobs/job_moves.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <limits>
 
 namespace millrace {
+namespace {
+
+/// Rounded up.
+std::uint32_t delay_until(Time due, Time now) {
+  constexpr std::chrono::seconds kDelayMax{std::numeric_limits<std::uint32_t>::max()};
+  const auto delay = std::chrono::ceil<std::chrono::seconds>(std::max(due - now, Duration{}));
+  return static_cast<std::uint32_t>(std::min(delay, kDelayMax).count());
+}
+
+}  // namespace
 
 void JobMoves::make_ready(const Job& job, JobFields fields, Time now) {
   CHECK(job.state != JobState::kReady);
@@ -51,6 +63,8 @@ bool JobMoves::kick_later(const Job& job, Time due, Time now) {
   ++fields.edit_history().tallies.kicks;
   fields.state = JobState::kScheduled;
   fields.when = job.is_scheduled_by_wall() ? ledger_.store().wall_clock().shown(due) : due;
+  // Less than that before its end is never later than now: a replay must not take it so.
+  fields.delay_s = delay_until(due, now);
   events_.change(job, std::move(fields), now);
   return true;
 }
