@@ -119,6 +119,7 @@ Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, 
                                }}) {
   cron_.set(options_.cron);
   statsd_.set(options_.statsd);
+  broker_.admin().set_retry_delays(retry_delays(options_.retries, work_units_));
   if (options_.memory_bytes_max == 0) return;
   if (options_.is_volatile) {
     ledger_.memory().limit(options_.memory_bytes_max);
@@ -407,6 +408,7 @@ void Server::reload(const Options& options) {
   cron_.set(options_.cron);
   options_.statsd = options.statsd;
   statsd_.set(options_.statsd);
+  broker_.admin().set_retry_delays(retry_delays(options.retries, work_units_));
   faktory_.set_password(options_.password);
   faktory_.set_connections_max(options.connections_max);
   faktory_.set_description(options.description);

@@ -25,6 +25,7 @@
 #include "server/net/poller.hpp"
 #include "server/net/tls.hpp"
 #include "server/notices.hpp"
+#include "server/options/tables/retry_options.hpp"
 #include "server/process/clock.hpp"
 #include "server/process/logging.hpp"
 #include "server/relay/own_ports.hpp"
@@ -73,10 +74,11 @@ class Server : private Duties, private Deadline {
     std::size_t job_bytes_cap = kBodyBytesMax;
     std::uint64_t binlog_bytes_max = beanstalk::Settings{}.binlog_bytes_max;  ///< shown in `stats`
     std::size_t line_bytes_max = faktory::Settings{}.line_bytes_max;          ///< a Faktory command
-    std::vector<ThrottleRule> throttles;                                      ///< limits of queues
-    std::uint64_t memory_bytes_max = 0;  ///< what jobs may take; 0: no limit
-    bool is_fetch_strict = false;        ///< see `ClientSession::Parts`
-    bool is_volatile = false;            ///< the journal keeps nothing
+    std::vector<RetryRule> retries;       ///< when failed jobs run again
+    std::vector<ThrottleRule> throttles;  ///< limits of queues
+    std::uint64_t memory_bytes_max = 0;   ///< what jobs may take; 0: no limit
+    bool is_fetch_strict = false;         ///< see `ClientSession::Parts`
+    bool is_volatile = false;             ///< the journal keeps nothing
     std::size_t unsent_bytes_max = kUnsentBytesMax;
     std::size_t kept_input_bytes_max = kKeptInputBytesMax;
     bool is_insecure = false;

@@ -61,6 +61,7 @@ Server::Options server_options(const Config& config, const Secrets& secrets) {
           .binlog_bytes_max = config.binlog_bytes_max.value_or(config.segment_bytes),
           .line_bytes_max =
               std::min<std::uint64_t>(faktory::Settings{}.line_bytes_max, config.segment_bytes),
+          .retries = config.retries,
           .throttles = config.throttles,
           .memory_bytes_max = config.memory_bytes_max,
           .is_fetch_strict = config.is_fetch_strict || !config.log.empty(),

@@ -120,7 +120,8 @@ function story(job) {
   if (state === "reserved")
     steps.push([job.when, "Reservation expires", "unless the worker reports first"]);
   if (state === "scheduled") steps.push([job.when, "Due", null]);
-  if (state === "retrying") steps.push([job.when, "Next retry", error && failures(error)]);
+  const why = error && [failures(error), error.next_why].filter(Boolean).join(" · ");
+  if (state === "retrying") steps.push([job.when, "Next retry", why]);
   return steps;
 }
 

@@ -35,7 +35,7 @@ void print_error(Console& console, const Json& error) {
   const bool has_retries = !left.empty() && !left.starts_with('-');
   console.print_member(
       "failures", figure_at(error, "failures") + (has_retries ? ", retries left: " + left : ""));
-  print_texts(console, error, {{"next retry", "next_at"}});
+  print_texts(console, error, {{"next retry", "next_at"}, {"why then", "next_why"}});
   const char* title = "backtrace";
   for (const Json& line : member(error, "backtrace")) {
     if (!line.is_string()) continue;

@@ -127,6 +127,14 @@ void AdminOperations::set_throttle_rules(ThrottleRules rules, Time now) {
   parts_.slots.set_rules(std::move(rules), now);
 }
 
+void AdminOperations::set_retry_delays(FindRetryDelays find) {
+  parts_.retries.set_delays(std::move(find));
+}
+
+std::optional<RetryDelays> AdminOperations::retry_delays_of(const Job& job) const {
+  return parts_.retries.delays_of(job);
+}
+
 void AdminOperations::set_worker_rules(WorkerRules rules, Time now) {
   parts_.gone.begin(rules, now);
 }

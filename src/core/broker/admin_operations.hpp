@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/broker/jobs/retry_policy.hpp"
 #include "core/broker/requests.hpp"
 #include "core/model/refusal.hpp"
 #include "core/model/types.hpp"
@@ -80,6 +81,11 @@ class AdminOperations {
   /// The rules of the configuration, from now on. To be called before the first client connects,
   /// and whenever they have changed. Running jobs go on, even where there are too many of them.
   void set_throttle_rules(ThrottleRules rules, Time now);
+  /// When failed jobs run again, from their next failure on. What was planned stays as it is: the
+  /// time is in the record of the failure.
+  void set_retry_delays(FindRetryDelays find);
+  [[nodiscard]] std::optional<RetryDelays> retry_delays_of(const Job& job) const;
+
   /// What becomes of the jobs of workers that are gone; until then they stay with them. To be
   /// called once, before any client connects: workers that hold jobs have the time from then on to
   /// come back.

@@ -18,6 +18,7 @@ std::string_view* member(Custom& custom, std::string_view name) {
       return name == "expires_in" ? &custom.expires_in : nullptr;
     case 12:
       if (name == "unique_until") return &custom.unique_until;
+      if (name == "retry_delays") return &custom.retry_delays;
       return name == "throttle_key" ? &custom.throttle_key : nullptr;
     case 15:
       return name == "unique_conflict" ? &custom.unique_conflict : nullptr;

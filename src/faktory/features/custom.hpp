@@ -18,6 +18,7 @@ struct Custom {
   std::string_view track;
   std::string_view bid;
   std::string_view throttle_key;
+  std::string_view retry_delays;
 
   /// Takes a member, if it is one of these. Of several with one name the last one counts. `name` is
   /// what the JSON string means.

@@ -13,6 +13,7 @@
 #include "core/model/features/track.hpp"
 #include "core/model/queue.hpp"
 #include "faktory/features/lock_key.hpp"
+#include "faktory/features/retry_delays.hpp"
 #include "faktory/json/checked_json.hpp"
 #include "faktory/json/timestamp.hpp"
 
@@ -173,6 +174,9 @@ std::optional<RefusedJob> read_features(const JobMembers& members, Time wall,
   }
   if (!custom.throttle_key.empty()) {
     if (MaybeRefused no = take_key(custom, features)) return no;
+  }
+  if (!custom.retry_delays.empty() && !read_retry_delays(custom.retry_delays)) {
+    return refused(JobReason::kInvalidRetryDelays, custom.retry_delays);
   }
   if (!custom.track.empty()) {
     if (MaybeRefused no = take_track(custom, members.jid, features)) return no;

@@ -92,6 +92,8 @@ RefusedJob::Member RefusedJob::member() const {
     case Reason::kInvalidThrottleKey:
     case Reason::kThrottleKeyTooLong:
       return {"throttle_key", true};
+    case Reason::kInvalidRetryDelays:
+      return {"retry_delays", true};
     case Reason::kNoSuchBatch:
     case Reason::kCallbackInBatch:
       return {"bid", true};

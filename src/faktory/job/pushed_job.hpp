@@ -34,6 +34,7 @@ struct RefusedJob {
     kInvalidTrack,
     kInvalidThrottleKey,
     kThrottleKeyTooLong,
+    kInvalidRetryDelays,
     kNoSuchBatch,
     kNoCallback,       ///< of a batch
     kCallbackInBatch,  ///< a callback that is to be a member

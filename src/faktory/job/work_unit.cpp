@@ -7,7 +7,9 @@
 #include "base/text.hpp"
 #include "base/text_map.hpp"
 #include "base/varint.hpp"
+#include "faktory/features/custom.hpp"
 #include "faktory/features/keyed_hash.hpp"
+#include "faktory/features/retry_delays.hpp"
 #include "faktory/job/failed_run.hpp"
 #include "faktory/job/shown_type.hpp"
 #include "faktory/job/stored_form.hpp"
@@ -218,6 +220,15 @@ WorkUnitFormat::Identity WorkUnits::identify(const Job& job) const {
   }
   reader_.shrink();
   return identity;
+}
+
+std::vector<std::uint32_t> WorkUnits::retry_delays(const Job& job) {
+  constexpr std::string_view kCustomStart = R"(,"custom":)";
+  const std::optional<StoredForm> form = stored_form_of(job);
+  if (!form || !form->until_jid.starts_with(kCustomStart)) return {};
+  CheckedJson custom(form->until_jid.substr(kCustomStart.size()));
+  const Custom members = read_custom(custom.take_value());
+  return read_retry_delays(members.retry_delays).value_or(std::vector<std::uint32_t>{});
 }
 
 WorkUnitFormat::Summary WorkUnits::summarize(const Job& job) const {

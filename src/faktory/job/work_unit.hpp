@@ -37,6 +37,9 @@ class WorkUnits final : public WorkUnitFormat {
                                                           WallClock clock,
                                                           const TextOwner& body) const override;
 
+  /// The `retry_delays` of its `custom`, in seconds; empty: it has none. The body is in memory.
+  [[nodiscard]] static std::vector<std::uint32_t> retry_delays(const Job& job);
+
  private:
   mutable JobReader reader_;
   mutable std::string name_;

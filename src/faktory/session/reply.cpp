@@ -196,6 +196,7 @@ std::string refusal(const RefusedJob& refused) {
     case RefusedJob::Reason::kInvalidExpiresIn:
     case RefusedJob::Reason::kInvalidTrack:
     case RefusedJob::Reason::kInvalidThrottleKey:
+    case RefusedJob::Reason::kInvalidRetryDelays:
       return "invalid " + std::string(refused.member().name) + ": " + refused.detail;
     case RefusedJob::Reason::kUniqueArgsTooLong:
       return "args of a unique job cannot be longer than " + std::to_string(kUniqueArgsBytesMax) +

@@ -41,6 +41,27 @@ Json failure_of(const Failure& failure, WallClock clock) {
           {"next_at", show_time(failure.next_at, clock)}};
 }
 
+/// Why a retry comes when it does, for people. What asks for the delay is told where it would ask
+/// for the same now: the configuration may have changed. Null: nobody knows.
+Json why_next(const Job& job, const Site& site) {
+  const Failure* const failure = job.failure();
+  const Attempts* const attempts = site.broker.view().attempts_of(job);
+  const bool is_known = failure != nullptr && attempts != nullptr && !attempts->list.empty() &&
+                        attempts->list.back().has_failure;
+  if (job.state != JobState::kRetrying || !is_known || job.when != failure->next_at) return nullptr;
+  const std::int64_t count = failure->retry_count;
+  const Duration delay = failure->next_at - attempts->list.back().ended;
+  const auto seconds = std::chrono::round<std::chrono::seconds>(delay).count();
+  std::string text = concat("retry ", count + 1, " of ", site.format.identify(job).retry, ", ",
+                            seconds, " s after the failure");
+  const auto asked = site.broker.admin().retry_delays_of(job);
+  const RetryDelays* const delays = asked ? &*asked : nullptr;
+  if (delay >= retry_delay(count, {0, delays}) && delay <= retry_delay(count, {29, delays})) {
+    text += ": " + (asked ? asked->from : std::string("the usual back-off"));
+  }
+  return text;
+}
+
 /// A body may be no text: its bytes are then those of a text, or `\xff`.
 std::string text_of(std::string_view bytes) {
   if (is_utf8(bytes)) return std::string(bytes);
@@ -106,6 +127,7 @@ std::string write_detail(const Job& job, const Site& site, Time now) {
   const WallClock clock = site.broker.view().wall_clock();
   Json detail = row_of(job, site);
   detail["error"] = job.failure() == nullptr ? Json(nullptr) : failure_of(*job.failure(), clock);
+  if (job.failure() != nullptr) detail["error"]["next_why"] = why_next(job, site);
   detail["attempts"] = show_attempts(job, site.broker.view());
   detail["lock"] = show_lock(job);
   detail["held_up"] = show_hold(job, site.format.type_of(job), site.broker.view(), now);

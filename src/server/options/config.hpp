@@ -22,6 +22,7 @@
 #include "server/net/address.hpp"
 #include "server/net/handover.hpp"
 #include "server/options/personality.hpp"
+#include "server/options/tables/retry_options.hpp"
 #include "server/statsd/statsd_options.hpp"
 
 namespace millrace::server {
@@ -110,6 +111,7 @@ struct Config {
   bool moves_again = false;  ///< of `move-to-file` only
 
   std::vector<ThrottleRule> throttles;                         ///< of the config files
+  std::vector<RetryRule> retries;                              ///< the same
   SharedCronTable cron = std::make_shared<const CronTable>();  ///< of the config files
 
   std::optional<StatsdOptions> statsd;  ///< of the config files, or of DD_DOGSTATSD_URL

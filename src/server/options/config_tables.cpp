@@ -29,7 +29,7 @@ void apply_statsd_variable(Config& config) {
 }  // namespace
 
 bool is_table(std::string_view key) {
-  constexpr std::array kTables = {kCronTable, kStatsdTable, kThrottlesTable};
+  constexpr std::array kTables = {kCronTable, kRetryTable, kStatsdTable, kThrottlesTable};
   return std::find(kTables.begin(), kTables.end(), key) != kTables.end();
 }
 
@@ -63,6 +63,9 @@ Outcome<Done> apply_tables(std::span<const ConfigDocument> documents, Config& co
   auto throttles = read_throttles(documents);
   if (!throttles) return throttles.error();
   config.throttles = std::move(*throttles);
+  auto retries = read_retries(documents);
+  if (!retries) return retries.error();
+  config.retries = std::move(*retries);
   auto statsd = read_statsd(documents, config.ignored_keys);
   if (!statsd) return statsd.error();
   config.statsd = std::move(*statsd);

@@ -11,7 +11,8 @@
 
 namespace millrace::server {
 
-/// Whether it is one of the tables that are no options: `[[cron]]`, `[statsd]`, `[throttles]`.
+/// Whether it is one of the tables that are no options: `[[cron]]`, `[[retry]]`, `[statsd]`,
+/// `[throttles]`.
 [[nodiscard]] bool is_table(std::string_view key);
 
 /// Whether it is a table of Faktory's commercial editions that means nothing here.

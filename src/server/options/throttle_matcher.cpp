@@ -7,7 +7,6 @@
 
 #include "base/steps.hpp"
 #include "base/text_map.hpp"
-#include "faktory/job/glob.hpp"
 
 namespace millrace::server {
 namespace {
@@ -48,14 +47,6 @@ class Matcher {
     bool is_of_types;
   };
 
-  static bool matches(faktory::Glob& glob, std::string_view text) {
-    glob.restart();
-    // A name and a pattern have an end: the steps need none.
-    Steps steps(SIZE_MAX);
-    while (!glob.is_decided() && !text.empty()) text.remove_prefix(glob.read(text, steps));
-    return glob.matches();
-  }
-
   const std::vector<ThrottleRule> list_;
   TextMap<const ThrottleRule*> names_;
   std::vector<Pattern> patterns_;
@@ -84,6 +75,14 @@ bool fits_some_character(std::string_view place) {
 }
 
 }  // namespace
+
+bool matches(faktory::Glob& glob, std::string_view text) {
+  glob.restart();
+  // A name and a pattern have an end: the steps need none.
+  Steps steps(SIZE_MAX);
+  while (!glob.is_decided() && !text.empty()) text.remove_prefix(glob.read(text, steps));
+  return glob.matches();
+}
 
 bool has_open_bracket(std::string_view name) {
   while (!name.empty()) {

@@ -4,8 +4,12 @@
 #include <vector>
 
 #include "core/throttle/limits.hpp"
+#include "faktory/job/glob.hpp"
 
 namespace millrace::server {
+
+/// Whether the whole text matches.
+[[nodiscard]] bool matches(faktory::Glob& glob, std::string_view text);
 
 /// A `[` of the pattern has no `]`.
 [[nodiscard]] bool has_open_bracket(std::string_view name);

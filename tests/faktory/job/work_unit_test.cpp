@@ -367,4 +367,19 @@ TEST_CASE("put job: a jid beyond the limit is not used") {
   CHECK(rendered(job).find(R"("jid":"beanstalk-7")") != std::string::npos);
 }
 
+TEST_CASE("work unit: the retry delays of a pushed job are in its custom") {
+  const auto delays = [](std::string_view custom) {
+    const std::string json =
+        R"({"jid":"12345678","jobtype":"T","args":[{"custom":{"retry_delays":[9]}}],"custom":)" +
+        std::string(custom) + "}";
+    return WorkUnits::retry_delays(make_job(JobKind::kWorkUnit, encoded(json)));
+  };
+  using Delays = std::vector<std::uint32_t>;
+  CHECK(delays(R"({"a":[1],"retry_delays":[10, "1m30s","2h"],"b":{}})") == Delays{10, 90, 7200});
+  CHECK(delays(R"({"retry_delays":null})").empty());
+  CHECK(delays("{}").empty());
+  CHECK(WorkUnits::retry_delays(make_job(JobKind::kBytes, R"({"custom":{"retry_delays":[9]}})"))
+            .empty());
+}
+
 }  // namespace millrace::faktory

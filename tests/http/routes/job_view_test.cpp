@@ -18,6 +18,21 @@ TEST_CASE("job: the whole story of a failed one") {
   CHECK(job["tallies"]["reserves"] == 1);
 }
 
+TEST_CASE("job: when a failed one runs again, and why then") {
+  WebFixture web;
+  const std::string path = "/api/v1/jobs/" + std::to_string(web.fail("Mail", "no route"));
+  const std::string why = web.read(path)["error"]["next_why"];
+  CHECK(why.starts_with("retry 1 of 25, "));
+  CHECK(why.ends_with(" s after the failure: the usual back-off"));
+  web.broker.admin().set_retry_delays([](const Job&, std::string_view) {
+    return std::optional(RetryDelays{.seconds = {90}, .from = "custom.retry_delays"});
+  });
+  CHECK_FALSE(std::string(web.read(path)["error"]["next_why"]).ends_with("retry_delays"));
+  const JobId id = web.fail("Mail", "no route");
+  CHECK(web.read("/api/v1/jobs/" + std::to_string(id))["error"]["next_why"] ==
+        "retry 1 of 25, 90 s after the failure: custom.retry_delays");
+}
+
 TEST_CASE("job: numbers of a pushed one are given as they were written") {
   WebFixture web;
   const JobId id = web.push("Mail", "default", R"(,"custom":{"n":[18446744073709551617,1e400]})");

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "core/broker/jobs/retry_policy.hpp"
 #include "core/model/codec.hpp"
 
 namespace millrace {
@@ -27,6 +26,11 @@ bool is_text_long(const Failure& failure, const Attempts& attempts, std::size_t 
 
 }  // namespace
 
+std::optional<RetryDelays> Retries::delays_of(const Job& job) const {
+  if (!find_delays_) return std::nullopt;
+  return find_delays_(job, parts_.ledger.store().queues().at(job.queue).name);
+}
+
 void Retries::fail(const Job& job, FailedRun run, Time now) {
   CHECK(job.state == JobState::kReserved);
   Ledger& ledger = parts_.ledger;
@@ -36,7 +40,9 @@ void Retries::fail(const Job& job, FailedRun run, Time now) {
   // A job that costs one worker after the other is not tried again, whatever it asks for.
   const std::int64_t wanted = parts_.format.identify(job).retry;
   const bool is_lost = run.end == AttemptEnd::kWorkerLost;
-  std::optional<Verdict> verdict = judge(is_lost ? -1 : wanted, job.failure(), now, random_.draw());
+  const std::optional<RetryDelays> delays = delays_of(job);
+  std::optional<Verdict> verdict = judge(is_lost ? -1 : wanted, job.failure(), now,
+                                         {random_.draw(), delays ? &*delays : nullptr});
   // `retry` 0: the job is forgotten with its first failure.
   if (!verdict) return parts_.moves.remove(job, JobEnd::kFailed, now);
   // The failure itself must be stored, or the job would run for ever. Its texts need not be.

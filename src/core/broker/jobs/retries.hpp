@@ -1,12 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <utility>
 
 #include "core/broker/admission_control.hpp"
 #include "core/broker/jobs/attempt_log.hpp"
 #include "core/broker/jobs/job_moves.hpp"
 #include "core/broker/jobs/random_numbers.hpp"
 #include "core/broker/jobs/reservations.hpp"
+#include "core/broker/jobs/retry_policy.hpp"
 #include "core/broker/requests.hpp"
 #include "core/ports/failure_watch.hpp"
 #include "core/ports/work_unit.hpp"
@@ -37,12 +40,18 @@ class Retries {
   /// std::runtime_error, and changes nothing, when the body cannot be read back.
   void fail(const Job& job, FailedRun run, Time now);
 
+  /// See `AdminOperations::set_retry_delays`.
+  void set_delays(FindRetryDelays find) { find_delays_ = std::move(find); }
+  /// What a job asks for, whose body is in memory.
+  [[nodiscard]] std::optional<RetryDelays> delays_of(const Job& job) const;
+
   /// See `Broker::watch_failures`.
   void watch_failures(FailureWatch* watch) { watch_ = watch; }
 
  private:
   Parts parts_;
   RandomNumbers random_;
+  FindRetryDelays find_delays_;
   FailureWatch* watch_ = nullptr;
 };
 

@@ -34,8 +34,23 @@ Duration back_off(std::int64_t count, std::uint64_t chance) {
   return std::chrono::seconds(c * c * c * c + 15 + random * (c + 1));
 }
 
+Duration retry_delay(std::int64_t count, const RetryChance& chance) {
+  const Duration usual = back_off(count, chance.chance);
+  if (chance.delays == nullptr) return usual;
+  const std::vector<std::uint32_t>& seconds = chance.delays->seconds;
+  if (!seconds.empty()) {
+    const auto last = static_cast<std::int64_t>(seconds.size()) - 1;
+    return std::chrono::seconds(
+        seconds[static_cast<std::size_t>(std::clamp<std::int64_t>(count, 0, last))]);
+  }
+  // More would not fit into a time.
+  const double longest = std::chrono::duration<double>(back_off(kCountMax, 0)).count();
+  const double wanted = std::chrono::duration<double>(usual).count() * chance.delays->factor;
+  return std::chrono::milliseconds(static_cast<std::int64_t>(std::min(wanted, longest) * 1000));
+}
+
 std::optional<Verdict> judge(std::int64_t retry, const Failure* previous, Time now,
-                             std::uint64_t chance) {
+                             const RetryChance& chance) {
   if (retry == 0) return std::nullopt;
   Verdict verdict;
   verdict.failure = count_up(retry, previous, now);
@@ -44,7 +59,7 @@ std::optional<Verdict> judge(std::int64_t retry, const Failure* previous, Time n
     verdict.state = JobState::kDead;
     return verdict;
   }
-  verdict.failure.next_at = now + back_off(verdict.failure.retry_count, chance);
+  verdict.failure.next_at = now + retry_delay(verdict.failure.retry_count, chance);
   return verdict;
 }
 

@@ -76,4 +76,22 @@ TEST_CASE(
   CHECK(body_at_after_failure(3'000) > 3'000);
 }
 
+TEST_CASE("fail: what was planned stays when the delays change, also after a replay") {
+  BrokerFixture fixture;
+  fixture.broker.admin().set_retry_delays([](const Job&, std::string_view queue) {
+    return queue == "default" ? std::optional(RetryDelays{.seconds = {5}}) : std::nullopt;
+  });
+  const ClientId client = fixture.client();
+  const JobId id = fixture.push("x");
+  CHECK(fixture.fetch(client, "w") == id);
+  CHECK(fixture.broker.workers().fail(client, "j1", {}, fixture.now));
+  const Time due = fixture.now + 5s;
+  CHECK(fixture.job(id).when == due);
+  fixture.broker.admin().set_retry_delays({});
+  BrokerFixture after;
+  REQUIRE(after.ledger.replay(fixture.ledger.take_batch(), 0));
+  CHECK(after.job(id).when == due);
+  CHECK(after.job(id).failure()->next_at == due);
+}
+
 }  // namespace millrace::test

@@ -53,4 +53,29 @@ TEST_CASE("retry: with 2 retries the third failure is the last") {
   CHECK(third->failure.next_at == second->failure.next_at);
 }
 
+TEST_CASE("retry delays: each retry has its own, and the last one repeats") {
+  const RetryDelays delays{.seconds = {10, 60, 600}};
+  CHECK(retry_delay(0, {29, &delays}) == Duration{10s});
+  CHECK(retry_delay(1, {29, &delays}) == Duration{60s});
+  CHECK(retry_delay(2, {29, &delays}) == Duration{600s});
+  CHECK(retry_delay(24, {29, &delays}) == Duration{600s});
+  CHECK(retry_delay(INT64_MAX, {29, &delays}) == Duration{600s});
+}
+
+TEST_CASE("retry delays: a factor makes the usual back-off longer, within the calendar") {
+  const RetryDelays half{.factor = 0.5};
+  CHECK(retry_delay(0, {29, &half}) == Duration{22s});
+  const RetryDelays most{.factor = 100};
+  CHECK(retry_delay(5, {0, &most}) == Duration{64'000s});
+  CHECK(retry_delay(INT64_MAX, {29, &most}) == back_off(200, 0));
+}
+
+TEST_CASE("retry: the delays that are asked for count in the verdict, and not the number") {
+  const RetryDelays delays{.seconds = {7}};
+  const auto verdict = judge(2, nullptr, Time{1s}, {29, &delays});
+  REQUIRE(verdict);
+  CHECK(verdict->failure.next_at == Time{8s});
+  CHECK(verdict->failure.remaining == 2);
+}
+
 }  // namespace millrace

@@ -1,0 +1,161 @@
+#include "server/options/tables/retry_options.hpp"
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/text.hpp"
+#include "faktory/features/retry_delays.hpp"
+#include "faktory/job/work_unit.hpp"
+#include "server/options/throttle_matcher.hpp"
+
+namespace millrace::server {
+namespace {
+
+/// Reads one `[[retry]]`.
+class RetryReader {
+ public:
+  RetryReader(const ConfigDocument& document, const toml::table& table)
+      : document_(document), table_(table) {}
+
+  Outcome<RetryRule> read() {
+    for (const auto& [key, value] : table_) {
+      const bool is_known = key == "type" || key == "queue" || key == "delays" || key == "factor";
+      if (!is_known) {
+        return problem(value, "unknown key '" + one_line(key.str(), kShownKeyBytesMax) +
+                                  "' in retry; there are type, queue, delays and factor");
+      }
+    }
+    RetryRule rule;
+    for (const auto& [key, text] : {std::pair{"type", &rule.type}, {"queue", &rule.queue}}) {
+      if (auto read = read_pattern(key, *text); !read) return read.error();
+    }
+    if (rule.type.empty() && rule.queue.empty()) {
+      return problem(table_, "retry needs a type or a queue; \"*\" means all");
+    }
+    if (table_.contains("delays") == table_.contains("factor")) {
+      return problem(table_, "retry needs delays, or factor, and not both");
+    }
+    rule.delays.from = "[[retry]] at " + document_.place(table_.source().begin.line);
+    auto read = table_.contains("delays") ? read_delays(rule.delays) : read_factor(rule.delays);
+    if (!read) return read.error();
+    return rule;
+  }
+
+ private:
+  [[nodiscard]] Problem problem(const toml::node& node, const std::string& why) const {
+    return Problem{document_.place(node.source().begin.line) + ": " + why};
+  }
+
+  Outcome<Done> read_pattern(const char* key, std::string& into) const {
+    const toml::node* const node = table_.get(key);
+    if (node == nullptr) return Done{};
+    const auto text = node->value<std::string>();
+    if (!node->is_string() || text->empty() || text->size() > kQueueNameBytesMax) {
+      return problem(*node, std::string("retry: ") + key +
+                                " must be a string of 1 to 1024 bytes, such as \"mail*\"");
+    }
+    if (has_open_bracket(*text)) {
+      return problem(*node, std::string("retry: no ] follows the [ of ") + key);
+    }
+    into = *text;
+    return Done{};
+  }
+
+  Outcome<Done> read_delays(RetryDelays& delays) const {
+    const toml::node& node = *table_.get("delays");
+    const toml::array* const list = node.as_array();
+    if (list == nullptr || list->empty() || list->size() > faktory::kRetryDelaysMax) {
+      return problem(node, "retry: delays must be a list of 1 to 100, as in [\"10s\", \"1m\"]");
+    }
+    for (const toml::node& each : *list) {
+      const auto delay = each.is_string() ? faktory::parse_delay(*each.value<std::string>())
+                         : each.is_integer()
+                             ? faktory::parse_delay(std::to_string(*each.value<std::int64_t>()))
+                             : std::nullopt;
+      if (!delay) {
+        return problem(each,
+                       "retry: a delay is seconds, or a text such as \"10s\", \"1m30s\" or "
+                       "\"2h\", from 1s to 365d");
+      }
+      delays.seconds.push_back(*delay);
+    }
+    return Done{};
+  }
+
+  Outcome<Done> read_factor(RetryDelays& delays) const {
+    const toml::node& node = *table_.get("factor");
+    const auto factor = node.value<double>();
+    if (!node.is_number() || !(*factor >= kRetryFactorMin && *factor <= kRetryFactorMax)) {
+      return problem(node, "retry: factor must be a number from 0.01 to 100");
+    }
+    delays.factor = *factor;
+    return Done{};
+  }
+
+  const ConfigDocument& document_;
+  const toml::table& table_;
+};
+
+/// A rule, ready to be compared.
+struct Matched {
+  RetryRule rule;
+  std::optional<faktory::Glob> type;
+  std::optional<faktory::Glob> queue;
+};
+
+/// By the type that people are shown, or by that of its framework.
+bool matches_type(faktory::Glob& glob, const WorkUnitFormat::Type& type) {
+  if (type.name.empty()) return false;
+  return matches(glob, type.name) || (!type.wrapper.empty() && matches(glob, type.wrapper));
+}
+
+std::optional<faktory::Glob> glob_of(const std::string& pattern) {
+  return pattern.empty() ? std::nullopt : std::optional<faktory::Glob>(pattern);
+}
+
+}  // namespace
+
+Outcome<std::vector<RetryRule>> read_retries(std::span<const ConfigDocument> documents) {
+  std::vector<RetryRule> rules;
+  for (const ConfigDocument& document : documents) {
+    const toml::node* const node = document.root().get(kRetryTable);
+    if (node == nullptr) continue;
+    const toml::array* const entries = node->as_array();
+    const std::string place = document.place(node->source().begin.line) + ": ";
+    if (entries == nullptr) return Problem{place + "an entry begins with [[retry]]"};
+    for (const toml::node& entry : *entries) {
+      if (!entry.is_table()) return Problem{place + "retry must be written as [[retry]]"};
+      auto rule = RetryReader(document, *entry.as_table()).read();
+      if (!rule) return rule.error();
+      if (rules.size() == kRetryRulesMax) return Problem{place + "more than 1000 [[retry]]"};
+      rules.push_back(std::move(*rule));
+    }
+  }
+  return rules;
+}
+
+FindRetryDelays retry_delays(std::vector<RetryRule> rules, const WorkUnitFormat& format) {
+  // Shared by the copies of a function, which must be able to have some.
+  const auto matched = std::make_shared<std::vector<Matched>>();
+  for (RetryRule& rule : rules) {
+    auto type = glob_of(rule.type);
+    auto queue = glob_of(rule.queue);
+    matched->push_back(
+        {.rule = std::move(rule), .type = std::move(type), .queue = std::move(queue)});
+  }
+  return [matched, &format](const Job& job, std::string_view queue) -> std::optional<RetryDelays> {
+    if (auto own = faktory::WorkUnits::retry_delays(job); !own.empty()) {
+      return RetryDelays{.seconds = std::move(own), .from = "custom.retry_delays"};
+    }
+    if (matched->empty()) return std::nullopt;
+    const WorkUnitFormat::Type type = format.type_of(job);
+    for (Matched& each : *matched) {
+      if (each.type && !matches_type(*each.type, type)) continue;
+      if (!each.queue || matches(*each.queue, queue)) return each.rule.delays;
+    }
+    return std::nullopt;
+  };
+}
+
+}  // namespace millrace::server
