@@ -26,6 +26,9 @@ constexpr const char* kFlagsUsage =
     " -d DIR   data directory (default depends on ENV: ~/.faktory/db or /var/lib/faktory/db)\n"
     " -c DIR   directory of conf.d, certificate and key (default: ~/.faktory or /etc/faktory)\n"
     " -l LEVEL accepted and ignored\n"
+    " -worker-timeout SECONDS\n"
+    "          requeue jobs of a lost worker after this time, 5 to 86400, or off (default is "
+    "FAKTORY_WORKER_TIMEOUT, or 60)\n"
     " -v       show version information\n"
     " -h       show this help\n";
 
@@ -55,12 +58,14 @@ struct FileSettings {
   std::string description;
   std::string web_binding;
   std::string web_password;
+  std::string worker_timeout;
 
   /// The member that holds the value of `name`; null: the key has no effect.
   std::string* member(std::string_view name) {
     if (name == "faktory.binding") return &binding;
     if (name == "faktory.password") return &password;
     if (name == "faktory.description") return &description;
+    if (name == "faktory.worker_timeout") return &worker_timeout;
     if (name == "web.binding") return &web_binding;
     return name == "web.password" ? &web_password : nullptr;
   }
@@ -81,7 +86,9 @@ Outcome<FileSettings> read_settings(const ConfigDocument& document, Config& conf
       config.ignored_keys.push_back({.key = setting.shown_name(), .place = setting.place});
     }
     if (text == nullptr) continue;
-    if (setting.kind != Setting::Kind::kString) {
+    const bool is_number =
+        text == &settings.worker_timeout && setting.kind == Setting::Kind::kPlain;
+    if (setting.kind != Setting::Kind::kString && !is_number) {
       return Problem{setting.place + ": " + name + " must be a string in quotes"};
     }
     *text = setting.text;
@@ -141,18 +148,20 @@ class FlagReader {
     std::optional<std::string> value;
     if (equals < name.size()) value = name.substr(equals + 1);
     name = name.substr(0, equals);
-    if (dashes < 1 || dashes > 2 || name.size() != 1) return refuse_unknown(argument);
+    if (dashes < 1 || dashes > 2 || name.empty()) return refuse_unknown(argument);
     if (name == "v") return end(0, "Faktory " + faktory::Settings{}.version + "\n");
     if (name == "h") return end(0, kFlagsUsage);
-    std::string* target = target_of(name.front());
+    std::string* target = target_of(name);
     if (target == nullptr) return refuse_unknown(argument);
     if (!value && next_ == arguments_.size())
       return refuse(std::string(argument) + " needs a value");
     *target = value ? *value : arguments_[next_++];
   }
 
-  std::string* target_of(char flag) {
-    switch (flag) {
+  std::string* target_of(std::string_view flag) {
+    if (flag == "worker-timeout") return &worker_timeout_;
+    if (flag.size() != 1) return nullptr;
+    switch (flag.front()) {
       case 'b':
         return &binding_;
       case 'e':
@@ -193,6 +202,7 @@ class FlagReader {
                   "; each needs an address of its own");
     }
     settle_password(files->password);
+    settle_worker_timeout(files->worker_timeout);
     settle_tls();
     settle_storage();
   }
@@ -227,6 +237,14 @@ class FlagReader {
     const std::string skip = environment_variable("FAKTORY_SKIP_PASSWORD").value_or("");
     const bool is_skipped = skip == "1" || skip == "true" || skip == "yes";
     if (password.empty() && !is_development() && !is_skipped) fail(environment_ + kNoPassword);
+  }
+
+  void settle_worker_timeout(std::string text) {
+    if (const auto variable = environment_variable("FAKTORY_WORKER_TIMEOUT")) text = *variable;
+    if (!worker_timeout_.empty()) text = worker_timeout_;
+    if (text.empty()) return;
+    const auto set = set_timeout(read_.config.worker_timeout, text);
+    if (!set) fail("worker-timeout: " + set.error().text);
   }
 
   void settle_tls() {
@@ -274,6 +292,7 @@ class FlagReader {
   std::string storage_;
   std::string directory_;
   std::string ignored_;
+  std::string worker_timeout_;
   FaktoryInvocation read_;
 };
 

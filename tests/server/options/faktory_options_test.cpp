@@ -17,6 +17,7 @@ class Home {
     unsetenv("FAKTORY_ENV");
     unsetenv("FAKTORY_PASSWORD");
     unsetenv("FAKTORY_SKIP_PASSWORD");
+    unsetenv("FAKTORY_WORKER_TIMEOUT");
     std::filesystem::create_directories(scratch_.path("files/conf.d"));
   }
 
@@ -186,6 +187,19 @@ TEST_CASE("faktory options: statsd, as Faktory Enterprise has it") {
   const Config config = home.config_by("[statsd]\nlocation = \"localhost:8125\"\n");
   CHECK(config.statsd->location.text() == "localhost:8125");
   CHECK(config.ignored_keys.empty());
+}
+
+TEST_CASE(
+    "faktory options: the time of lost workers by file, variable and flag, the last one wins") {
+  const Home home;
+  CHECK(home.config().worker_timeout == 60s);
+  CHECK(home.config_by("[faktory]\nworker_timeout = 120\n").worker_timeout == 120s);
+  CHECK_FALSE(home.config_by("[faktory]\nworker_timeout = \"off\"\n").worker_timeout);
+  const Variable variable("FAKTORY_WORKER_TIMEOUT", "300");
+  CHECK(home.config().worker_timeout == 300s);
+  CHECK(home.config({"-worker-timeout", "10"}).worker_timeout == 10s);
+  CHECK(home.config({"--worker-timeout=20"}).worker_timeout == 20s);
+  CHECK(home.failure({"-worker-timeout", "4"}).find("worker-timeout: ") != std::string::npos);
 }
 
 TEST_CASE("faktory options: what is no TOML stops the start, with file and line") {
