@@ -204,7 +204,7 @@ void WebService::work(Time now) {
 void WebService::expire(Time now) {
   trend_.note(parts_.broker.view(), now);
   series_.work(parts_.broker, now);
-  stuck_.work(parts_.broker.ledger().store(), now);
+  stuck_.work(parts_.broker.ledger().store(), parts_.broker.view().workers(), now);
   parts_.ticker.plan(*this, std::min({trend_.next_due(), series_.next_due(), stuck_.next_due()}));
   if (has_bulk_work_) parts_.turn.request();
 }

@@ -108,7 +108,7 @@ TEST_CASE("overview: a worker that finishes nothing is likely stuck") {
   web.push("Mail", "mail", R"(,"reserve_for":86400)");
   web.fetch("mail");
   const auto concerns = [&web] {
-    web.stuck.work(web.ledger.store(), web.now);
+    web.stuck.work(web.ledger.store(), web.broker.view().workers(), web.now);
     return web.read("/api/v1/overview")["attention"];
   };
   web.now += 14min;

@@ -66,7 +66,7 @@ TEST_CASE("workers: those that are likely stuck are listed alone") {
   web.push("Mail", "mail", R"(,"reserve_for":86400)");
   web.fetch("mail");
   web.now += 20min;
-  web.stuck.work(web.ledger.store(), web.now);
+  web.stuck.work(web.ledger.store(), web.broker.view().workers(), web.now);
   const Json stuck = web.read("/api/v1/workers?stuck=1")["workers"];
   REQUIRE(stuck.size() == 1);
   CHECK(stuck[0]["wid"] == "w1");

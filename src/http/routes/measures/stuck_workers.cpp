@@ -18,7 +18,7 @@ const StuckWorkers::Stuck* StuckWorkers::find(std::string_view wid) const {
   return found == stuck_.end() ? nullptr : &found->second;
 }
 
-void StuckWorkers::work(const Store& store, Time now) {
+void StuckWorkers::work(const Store& store, const Workers& workers, Time now) {
   if (now < next_) return;
   const TimeOrder& reserved = store.orders().reserved();
   auto next = place_ ? reserved.upper_bound(*place_) : reserved.begin();
@@ -33,7 +33,14 @@ void StuckWorkers::work(const Store& store, Time now) {
   place_.reset();
   stuck_.clear();
   for (const auto& [wid, held] : held_) {
-    if (!held.has_other) stuck_.emplace(wid, held.jobs);
+    const auto worker = workers.find(wid);
+    const bool is_silent = worker != workers.end() && worker->second.has_beaten &&
+                           now - worker->second.last_beat > kHeartbeatLimit;
+    if (is_silent) {
+      stuck_[wid] = {.jobs = held.jobs.jobs, .since = worker->second.last_beat};
+    } else if (!held.has_other) {
+      stuck_.emplace(wid, held.jobs);
+    }
   }
   held_.clear();
 }

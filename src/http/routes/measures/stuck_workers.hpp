@@ -9,13 +9,15 @@
 
 #include "base/text_map.hpp"
 #include "core/model/types.hpp"
+#include "core/model/worker.hpp"
 #include "core/state/store.hpp"
 
 namespace millrace::http {
 
-/// Finds workers that are likely stuck: they hold jobs, all of them for at least `kStuckAfter`, and
-/// longer than 95 % of the runs of their queues took. It looks at all reserved jobs now and then,
-/// some of them in a turn, and reads no bodies.
+/// Finds workers that are likely stuck: they hold jobs, and are connected and have stopped sending
+/// BEAT for `kHeartbeatLimit`; or have held all their jobs for at least `kStuckAfter`, and longer
+/// than 95 % of the runs of their queues took. It looks at all reserved jobs now and then, some of
+/// them in a turn, and reads no bodies.
 class StuckWorkers {
  public:
   static constexpr Duration kStuckAfter = 15min;
@@ -27,11 +29,11 @@ class StuckWorkers {
 
   struct Stuck {
     std::uint64_t jobs = 0;  ///< that it holds
-    Time since{};            ///< when the last of them was reserved
+    Time since{};            ///< its last BEAT, or when the last of them was reserved
   };
 
   /// Looks at some jobs, if it is time. To be called at `next_due`.
-  void work(const Store& store, Time now);
+  void work(const Store& store, const Workers& workers, Time now);
   [[nodiscard]] Time next_due() const { return next_; }
 
   /// By wid. A worker may have ended since.

@@ -11,10 +11,10 @@ constexpr std::string_view kLong = R"(,"reserve_for":86400)";
 /// Looks at all jobs.
 void look(WebFixture& web) {
   web.now = std::max(web.now, web.stuck.next_due());
-  web.stuck.work(web.ledger.store(), web.now);
+  web.stuck.work(web.ledger.store(), web.broker.view().workers(), web.now);
   while (web.stuck.next_due() == web.now + StuckWorkers::kTurnPause) {
     web.now = web.stuck.next_due();
-    web.stuck.work(web.ledger.store(), web.now);
+    web.stuck.work(web.ledger.store(), web.broker.view().workers(), web.now);
   }
 }
 
@@ -36,6 +36,21 @@ TEST_CASE("stuck workers: one is when all its jobs began long ago") {
   web.fetch("mail");
   look(web);
   CHECK(web.stuck.find("w1") == nullptr);
+}
+
+TEST_CASE("stuck workers: one that holds a job and has stopped sending BEAT is") {
+  WebFixture web;
+  web.push("A", "mail", kLong);
+  web.fetch("mail");
+  CHECK(web.broker.workers().beat("w1", Worker::State::kRunning, 0, web.now));
+  const Time beat_at = web.now;
+  web.now += 60s;
+  look(web);
+  CHECK(web.stuck.find("w1") == nullptr);
+  web.now += 16s;
+  look(web);
+  REQUIRE(web.stuck.find("w1") != nullptr);
+  CHECK(web.stuck.find("w1")->since == beat_at);
 }
 
 TEST_CASE("stuck workers: long runs that are usual are none") {
@@ -61,7 +76,7 @@ TEST_CASE("stuck workers: many jobs are looked at in several turns") {
     web.fetch("mail");
   }
   web.now += 20min;
-  web.stuck.work(web.ledger.store(), web.now);
+  web.stuck.work(web.ledger.store(), web.broker.view().workers(), web.now);
   CHECK(web.stuck.all().empty());
   look(web);
   CHECK(web.stuck.find("w1")->jobs == StuckWorkers::kJobsATurn + 1);
