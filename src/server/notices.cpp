@@ -53,6 +53,16 @@ void Notices::leader_out_of_reach(const std::string& node, const std::string& po
                                      {"ports", one_line(ports, kProblemBytesMax)}});
 }
 
+/// A line for each: somebody will ask why this job ran twice.
+void Notices::on_taken_back(const Job& job, const Queue& queue, Time now) {
+  const Reservation& held = *job.reservation();
+  log_.event("job_taken_back", {{"job", job.id},
+                                {"jid", one_line(held.jid, kJidBytesMax)},
+                                {"queue", queue.name},
+                                {"worker", one_line(held.wid, kWidBytesMax)},
+                                {"held_s", (now - held.reserved_at) / 1s}});
+}
+
 /// Once: an application that makes this mistake makes it with each push.
 void Notices::locks_without_time(std::uint64_t count) {
   if (count == 0 || std::exchange(is_lock_told_, true)) return;

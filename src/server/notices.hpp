@@ -4,15 +4,16 @@
 #include <string>
 
 #include "core/ports/journal.hpp"
+#include "core/ports/loss_watch.hpp"
 #include "core/state/ledger.hpp"
 #include "server/lasting_problem.hpp"
 #include "server/process/logging.hpp"
 
 namespace millrace::server {
 
-/// Tells the log what operators should know of the room for jobs: once for each change, and seldom
-/// for what goes on.
-class Notices {
+/// Tells the log what operators should know of jobs and of the room for them: once for each change,
+/// and seldom for what goes on.
+class Notices final : public LossWatch {
  public:
   /// All outlive it.
   Notices(const Log& log, const Ledger& ledger, const Journal& journal)
@@ -39,6 +40,8 @@ class Notices {
 
   /// The ports of that leader to which this server cannot pass clients on. Empty: none.
   void leader_out_of_reach(const std::string& node, const std::string& ports, Time now);
+
+  void on_taken_back(const Job& job, const Queue& queue, Time now) override;
 
   /// How many jobs asked for a lock without a time since the process began.
   void locks_without_time(std::uint64_t count);

@@ -117,6 +117,7 @@ Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, 
                                .may_reach = [this](const SocketName& leader) {
                                  return listening_.may_reach("web", leader);
                                }}) {
+  broker_.watch_losses(&notices_);
   cron_.set(options_.cron);
   statsd_.set(options_.statsd);
   broker_.admin().set_retry_delays(retry_delays(options_.retries, work_units_));
@@ -129,6 +130,7 @@ Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, 
 }
 
 Server::~Server() {
+  broker_.watch_losses(nullptr);
   loop_.ticker.plan(*this, kNever);
 }
 
@@ -162,6 +164,8 @@ Outcome<Done> Server::open() {
 Outcome<Done> Server::open(Sockets sockets) {
   add_gate("beanstalk", sockets.beanstalk,
            [this](const std::string&) { return beanstalk_.open(); });
+  // A worker whose machine is gone closes nothing.
+  if (sockets.faktory) sockets.faktory->probe_idle_peers();
   add_gate("faktory", sockets.faktory,
            [this](std::string peer) { return faktory_.open(std::move(peer)); });
   if (sockets.web) add_web(std::move(*sockets.web));

@@ -522,10 +522,24 @@ class LostWorkerTest(ServerTest):
         self.pusher.push("job-00001", reserve_for=1800)
         return server
 
+    def worker(self, server, wid):
+        return self.open(Faktory(server.faktory_address, wid=wid))
+
+    def beat(self, worker, wid):
+        self.assertEqual(worker.command('BEAT {"wid":"%s"}' % wid), "+OK")
+
     def die(self, server, wid):
-        worker = Faktory(server.faktory_address, wid=wid)
+        worker = self.worker(server, wid)
+        self.beat(worker, wid)
         self.assertEqual(worker.fetch()["jid"], "job-00001")
         worker.close()
+
+    def ask(self, server, wid, line):
+        """As a library does that opens a connection for each command, and never sends BEAT."""
+        worker = Faktory(server.faktory_address, wid=wid)
+        reply = worker.command(line)
+        worker.close()
+        return reply
 
     def wait_for_job(self):
         def is_ready():
@@ -540,6 +554,39 @@ class LostWorkerTest(ServerTest):
         self.wait_for_job()
         self.assertGreater(time.monotonic() - began, self.TIMEOUT_S - 1)
         self.assertLess(time.monotonic() - began, self.TIMEOUT_S + 10)
+        wait_until(lambda: "job_taken_back" in server.error_text(), "a line of the log")
+        line = next(each for each in server.error_text().split("\n") if "job_taken_back" in each)
+        for part in ("jid=job-00001", "queue=default", "worker=worker-1"):
+            self.assertIn(part, line)
+
+    def test_a_client_with_a_connection_for_each_command_keeps_its_job(self):
+        server = self.start()
+        self.assertIn("job-00001", str(self.ask(server, "php", "FETCH default")))
+        end = time.monotonic() + 2 * self.TIMEOUT_S
+        while time.monotonic() < end:
+            self.assertIsNone(self.worker(server, "other").fetch())
+        self.assertEqual(self.ask(server, "php", 'ACK {"jid":"job-00001"}'), "+OK")
+        info = self.pusher.info()["faktory"]
+        self.assertEqual((info["total_processed"], info["total_failures"]), (1, 0))
+        self.assertEqual(info["tasks"]["Busy"]["size"], 0)
+
+    def test_a_late_ack_ends_the_job_that_waits_to_run_again(self):
+        server = self.start()
+        self.die(server, "worker-1")
+        self.wait_for_job()
+        self.assertEqual(self.worker(server, "worker-1").ack("job-00001"), "+OK")
+        info = self.pusher.info()["faktory"]
+        self.assertEqual(info["queues"].get("default", 0), 0)
+        self.assertEqual(info["total_processed"], 1)
+
+    def test_a_job_of_a_client_that_never_beats_stays_after_a_crash_of_the_server(self):
+        server = self.start()
+        self.assertIn("job-00001", str(self.ask(server, "php", "FETCH default")))
+        server.kill()
+        server.start()
+        time.sleep(self.TIMEOUT_S + 3)
+        self.assertIsNone(self.worker(server, "other").fetch())
+        self.assertEqual(self.ask(server, "php", 'ACK {"jid":"job-00001"}'), "+OK")
 
     def test_its_job_comes_back_after_a_crash_of_the_server(self):
         server = self.start()

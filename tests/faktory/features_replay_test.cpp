@@ -64,7 +64,7 @@ class Restarted {
       const bool is_of_queue = store().queues().at(job.queue).name == rule.pattern;
       reserved += is_of_queue && job.state == JobState::kReserved ? 1 : 0;
     });
-    CHECK(throttle->taken == reserved);
+    CHECK(throttle->taken() == reserved);
   }
 
   [[nodiscard]] const Store& store() const { return ledger_.store(); }

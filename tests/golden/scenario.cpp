@@ -179,6 +179,28 @@ void work_with_features(InMemoryServer& server) {
   CHECK(admin.set_throttle("keyed", {.timeout_s = 60, .per_key = 2}, server.now()));
 }
 
+/// A worker is lost, and acknowledges its run while the next one, which beats, has the job.
+void work_with_lost_workers(InMemoryServer& server) {
+  server.broker().admin().set_worker_rules({.timeout = 60s, .poison_after = 3}, server.now());
+  const auto connect_worker = [&server](const std::string& name, const std::string& wid) {
+    server.connect(name, Protocol::kFaktory);
+    say(server, name, R"(HELLO {"v":2,"hostname":"host","pid":9,"wid":")" + wid + "\"}");
+    say(server, name, R"(BEAT {"wid":")" + wid + "\"}");
+  };
+  say(server, "pusher",
+      R"(PUSH {"jid":"lost-once","jobtype":"T","args":[],"queue":"lost","reserve_for":86400})");
+  connect_worker("first", "worker-2");
+  say(server, "first", "FETCH lost");
+  server.close("first");
+  server.advance(61s);
+  connect_worker("second", "worker-3");
+  say(server, "second", "FETCH lost");
+  say(server, "second", R"(FAIL {"jid":"lost-once","errtype":"MillraceRelease","message":""})");
+  say(server, "second", "FETCH lost");
+  connect_worker("first-again", "worker-2");
+  say(server, "first-again", R"(ACK {"jid":"lost-once"})");
+}
+
 std::string number(Time time) {
   return std::to_string(time.time_since_epoch().count());
 }
@@ -316,6 +338,7 @@ std::string tell_job(const View& view, const Job& job) {
   if (const Reservation* const held = job.reservation()) {
     text +=
         "\n  held by '" + held->wid + "' as '" + held->jid + "' since " + number(held->reserved_at);
+    if (job.has_mark(job_marks::kHolderBeats)) text += ", and beats";
   }
   return text + tell_attempts(view, job) + tell_features(view, job) + "\n  body " +
          printable(job.body_view()) + "\n";
@@ -331,6 +354,7 @@ std::vector<std::string> record_life() {
   work_with_tubes(server);
   work_with_queues(server);
   work_with_features(server);
+  work_with_lost_workers(server);
   return server.take_batches();
 }
 

@@ -59,8 +59,8 @@ TEST_CASE("simulation: a callback that is pushed twice is found") {
   CHECK(is_found({.meddle = broken::callback_forgotten()}));
 }
 
-TEST_CASE("simulation: a slot that a dead worker keeps is found") {
-  CHECK(is_found({.meddle = broken::slots_kept_by_the_gone()}));
+TEST_CASE("simulation: a slot that is given back while its job runs is found") {
+  CHECK(is_found({.meddle = broken::slot_given_back()}));
 }
 
 TEST_CASE("simulation: a slot of a key that is not given back is found") {
@@ -69,6 +69,10 @@ TEST_CASE("simulation: a slot of a key that is not given back is found") {
 
 TEST_CASE("simulation: a slot of a type that is given back too early is found") {
   CHECK(is_found({.meddle = broken::slot_of_type_given_back()}));
+}
+
+TEST_CASE("simulation: a worker that never beats and is taken for one that does is found") {
+  CHECK(is_found({.meddle = broken::holder_taken_for_beating()}));
 }
 
 TEST_CASE("simulation: a job that comes back while its worker may return is found") {

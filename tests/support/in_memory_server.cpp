@@ -73,7 +73,9 @@ void InMemoryServer::half_close(const std::string& name) {
 }
 
 void InMemoryServer::close(const std::string& name) {
-  end_session(find(name));
+  Connection& connection = find(name);
+  if (connection.session) connection.session->note_broken();
+  end_session(connection);
   come_to_rest();
 }
 

@@ -8,6 +8,7 @@ const OUTCOMES = {
   timed_out: "ran out of time",
   worker_lost: "lost its worker",
   released: "was given back by its worker",
+  ended_late: "was acknowledged late",
 };
 
 /** That of the last failure. */

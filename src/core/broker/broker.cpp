@@ -40,7 +40,6 @@ void Broker::disconnect(ClientId id, Time now) {
   stop_waiting(id);
   parts_->workers.remove(parts_->clients.at(id), now);
   parts_->clients.remove(id);
-  parts_->ledger.store().throttles().end_connection(id);
   // Last: these jobs may be handed out at once, and not to this client.
   parts_->expiry.depart(id, now);
 }
@@ -113,7 +112,7 @@ std::optional<Delivery> Broker::reserve(ClientId id, const ReserveRequest& reque
     if (!parts_->admission.admits_reservations()) {
       return Delivery{.kind = Delivery::Kind::kNoRoom};
     }
-    const Job& job = reservations.begin_next(*next, reservation_for(id, request.wid), now);
+    const Job& job = reservations.begin_next(*next, client, request.wid, now);
     return Delivery{.kind = Delivery::Kind::kJob, .job = &job};
   }
   // A worker's jobs are not held by the connection, and no deadline of theirs concerns it.
@@ -139,7 +138,7 @@ Answer<const Job*> Broker::reserve_job(ClientId client, JobId id, Time now) {
   }
   if (!parts_->events.may_come_back(*job, now)) return Refusal::kNotFound;
   if (!parts_->admission.admits_reservations()) return Refusal::kNoRoom;
-  return &parts_->reservations.begin(*job, reservation_for(client, std::nullopt), now);
+  return &parts_->reservations.begin(*job, parts_->clients.at(client), std::nullopt, now);
 }
 
 Answer<Done> Broker::remove(ClientId client, JobId id, Time now) {
@@ -149,7 +148,7 @@ Answer<Done> Broker::remove(ClientId client, JobId id, Time now) {
   if (is_held) {
     // For the others a held job does not exist (beanstalk protocol).
     if (job->reservation()->client != client) return Refusal::kNotFound;
-    parts_->reservations.count_run(*job, RunEnd::kDone, now);
+    parts_->reservations.count_run(*job, RunEnd::kDone, job->reservation()->reserved_at, now);
   }
   parts_->moves.discard(*job, is_held ? JobEnd::kSucceeded : JobEnd::kGone, now);
   parts_->batch_callbacks.work(now);
@@ -240,6 +239,10 @@ void Broker::watch_runs(RunWatch* watch) {
 
 void Broker::watch_failures(FailureWatch* watch) {
   parts_->retries.watch_failures(watch);
+}
+
+void Broker::watch_losses(LossWatch* watch) {
+  parts_->lost_jobs.watch(watch);
 }
 
 // ---- time ---------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@
 #include "core/model/refusal.hpp"
 #include "core/model/types.hpp"
 #include "core/ports/failure_watch.hpp"
+#include "core/ports/loss_watch.hpp"
 #include "core/ports/run_watch.hpp"
 #include "core/ports/session.hpp"
 #include "core/ports/work_unit.hpp"
@@ -151,6 +152,8 @@ class Broker {
   void watch_runs(RunWatch* watch);
   /// The same for each failure of a job that stays.
   void watch_failures(FailureWatch* watch);
+  /// The same for each job that is taken back from a lost worker.
+  void watch_losses(LossWatch* watch);
 
   // ---- time -------------------------------------------------------------------------------------
 

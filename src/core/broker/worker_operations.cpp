@@ -22,14 +22,19 @@ Answer<Worker::State> WorkerOperations::beat(std::string_view wid, Worker::State
 }
 
 void WorkerOperations::end(ClientId client) {
-  parts_.clients.at(client).has_said_end = true;
+  parts_.clients.at(client).keeps_jobs = true;
 }
 
 Answer<Done> WorkerOperations::ack(ClientId client, std::string_view jid, Time now) {
   const std::string& wid = parts_.clients.at(client).wid;
-  const Job* job = parts_.reservations.held_under(jid, wid);
+  const Reservations::Meant meant = parts_.reservations.meant_by(jid, wid);
+  if (meant.overtaken != nullptr) parts_.attempts.note_ended_late(*meant.overtaken, wid);
+  const Job* const job = meant.late != nullptr ? meant.late : meant.held;
   if (job == nullptr) return Refusal::kNotFound;
-  parts_.reservations.count_run(*job, RunEnd::kDone, now);
+  const Jobs& jobs = parts_.ledger.store().jobs();
+  const Time began = meant.late != nullptr ? jobs.attempts_of(*job)->list.back().began
+                                           : job->reservation()->reserved_at;
+  parts_.reservations.count_run(*job, RunEnd::kDone, began, now);
   parts_.moves.discard(*job, JobEnd::kSucceeded, now);
   parts_.batch_callbacks.work(now);
   return Done{};
@@ -38,7 +43,7 @@ Answer<Done> WorkerOperations::ack(ClientId client, std::string_view jid, Time n
 Answer<Done> WorkerOperations::fail(ClientId client, std::string_view jid, FailedRun run,
                                     Time now) {
   const std::string& wid = parts_.clients.at(client).wid;
-  const Job* job = parts_.reservations.held_under(jid, wid);
+  const Job* const job = parts_.reservations.meant_by(jid, wid).held;
   if (job == nullptr) return Refusal::kNotFound;
   if (run.end == AttemptEnd::kReleased) {
     parts_.attempts.note(*job, {.end = run.end}, now);
@@ -56,7 +61,8 @@ TrackView WorkerOperations::track(std::string_view jid) const {
 
 Answer<Done> WorkerOperations::set_track(ClientId client, const TrackUpdate& update, Time now) {
   if (const auto set = parts_.tracking.set(update, now); !set || !update.reserve_until) return set;
-  const Job* job = parts_.reservations.held_under(update.jid, parts_.clients.at(client).wid);
+  const std::string& wid = parts_.clients.at(client).wid;
+  const Job* job = parts_.reservations.meant_by(update.jid, wid).held;
   if (job == nullptr) job = parts_.tracking.find_job(update.jid);
   if (job == nullptr || job->state != JobState::kReserved) return Done{};
   lengthen(*job, parts_.ledger.store().wall_clock().steady(*update.reserve_until), now);
@@ -68,8 +74,7 @@ void WorkerOperations::lengthen(const Job& job, Time until, Time now) {
   if (until <= job.when) return;
   JobFields fields = job.fields();
   fields.when = until;
-  // Anybody may ask for this.
-  parts_.events.change_held(job, std::move(fields), now);
+  parts_.events.change(job, std::move(fields), now);
 }
 
 Answer<Done> WorkerOperations::undo_fetch(JobId id, Time reserved_at, Time now) {

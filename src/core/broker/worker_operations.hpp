@@ -30,14 +30,14 @@ class WorkerOperations {
   Answer<Worker::State> beat(std::string_view wid, Worker::State asked, std::int64_t rss_kb,
                              Time now);
 
-  /// The client says goodbye (FWP END). Where it is its worker's last one, the jobs that the worker
-  /// still holds stay with it.
+  /// The client says goodbye (FWP END), or the server is about to close its connection. Where it is
+  /// its worker's last one, the jobs that the worker still holds stay with it.
   void end(ClientId client);
 
-  /// The run has succeeded: the job is deleted. Of several held jobs of that name, of which the 64
-  /// oldest are looked at, the one that the client's worker holds is meant. Refused: no worker
-  /// holds such a job, or the client's worker was lost while it ran the job that is meant.
-  /// Recorded: the removal, and the totals.
+  /// The run has succeeded: the job is deleted. Which one is meant: `Reservations::meant_by`. One
+  /// that was taken from the client's worker, and waits to run again, is deleted too. Refused: no
+  /// worker holds such a job, or another worker runs the one that is meant; its count of lost
+  /// workers then leaves this one out. Recorded: the removal, and the totals.
   Answer<Done> ack(ClientId client, std::string_view jid, Time now);
 
   /// The run has failed: the job is retried after a back-off, dies, or is dropped, as it asks for.

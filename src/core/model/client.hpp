@@ -31,7 +31,9 @@ struct Client {
   std::string wid;               ///< empty unless a worker is registered on it
   bool has_fetched = false;      ///< it has asked for jobs
   Time next_note{};           ///< when its FETCH is noted again: see `WorkerRegistry::note_fetch`
-  bool has_said_end = false;  ///< it leaves of its own accord
+  bool keeps_jobs = false;    ///< its end does not mean that its worker is lost
+  bool has_taken = false;     ///< it was handed a job
+  bool worker_beats = false;  ///< its worker has sent a BEAT
   std::optional<Wait> wait;
   bool is_woken = false;  ///< in the list that `Broker::take_woken` gives
 };

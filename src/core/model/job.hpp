@@ -110,6 +110,7 @@ struct JobFields {
   JobHistory& edit_history() { return history ? *history : history.emplace(); }
   void end_reservation() {
     if (history) history->reservation.reset();
+    marks &= static_cast<std::uint8_t>(~job_marks::kHolderBeats);
   }
 
   bool operator==(const JobFields&) const = default;

@@ -31,7 +31,9 @@ struct Worker {
   ServedQueues queues;  ///< that it asks for
 };
 
-/// What becomes of the jobs of a worker that is gone.
+/// What becomes of the jobs of a worker that is lost: one that has sent a BEAT, and whose
+/// connections were closed by itself or by the network. Whatever else happens to a connection, its
+/// worker keeps its jobs until their reservations run out.
 struct WorkerRules {
   /// They come back when it has been gone for so long. Nullopt: when their reservations run out.
   std::optional<Duration> timeout;
@@ -46,8 +48,9 @@ inline constexpr Duration kWorkerTimeoutMin = 5s;
 /// The workers that are connected, by wid.
 using Workers = absl::btree_map<std::string, Worker>;
 
-/// A worker that has sent no BEAT for this long is dropped, and its connections are closed. The
-/// reference server has the same limit, and checks it every 15 s.
+/// A worker that has sent no BEAT for this long, and was handed no job by its present connections,
+/// is dropped, and its connections are closed. The reference server has the same limit, checks it
+/// every 15 s, and also drops workers with jobs: their reports then meet a closed connection.
 inline constexpr Duration kHeartbeatLimit = 60s;
 
 }  // namespace millrace

@@ -69,6 +69,10 @@ class Session {
   /// sent before `close` was lost; the session may undo what only that output announced.
   virtual void sent(std::size_t /*bytes*/) {}
 
+  /// The client or the network has ended the connection, and `close` follows. If it comes without
+  /// this and without `end_of_input`, the server has ended it.
+  virtual void note_broken() {}
+
   /// The connection is gone: leaves the broker. Nothing is called afterwards.
   virtual void close(Time now) = 0;
 

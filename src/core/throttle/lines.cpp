@@ -158,34 +158,19 @@ void Lines::take_turn(const Job& job) {
 
 // ---- slots --------------------------------------------------------------------------------------
 
-JobKey* Lines::take_slot(const Job& job, bool lives) {
+JobKey* Lines::take_slot(const Job& job) {
   const std::string_view text = key_of(job);
   if (text.empty()) return nullptr;
   JobKey& key = open_key(text);
-  ++key.slots;
-  if (lives) ++key.taken;
+  ++key.taken;
   return &key;
 }
 
-void Lines::give_back(JobKey& key, bool lives) {
-  CHECK(key.slots > 0);
-  --key.slots;
-  if (lives) {
-    CHECK(key.taken > 0);
-    --key.taken;
-    open_key_again(key);
-  }
-  collect(key);
-}
-
-void Lines::set_lives(JobKey& key, std::uint32_t slots, bool lives) {
-  if (lives) {
-    key.taken += slots;
-    return;
-  }
-  CHECK(key.taken >= slots);
-  key.taken -= slots;
+void Lines::give_back(JobKey& key) {
+  CHECK(key.taken > 0);
+  --key.taken;
   open_key_again(key);
+  collect(key);
 }
 
 void Lines::open_key_again(JobKey& key) {
@@ -298,7 +283,7 @@ void Lines::collect(Line& line) {
 }
 
 void Lines::collect(JobKey& key) {
-  if (!key.lines.empty() || key.slots > 0) return;
+  if (!key.lines.empty() || key.taken > 0) return;
   closed_.erase(&key);
   keys_.erase(keys_.find(key.text));
   --counts_.keys;

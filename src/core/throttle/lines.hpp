@@ -49,7 +49,6 @@ struct JobKey {
   std::string text;         ///< empty: the jobs without a key, which have no limit
   std::uint64_t turn = 0;   ///< when it last had one, or its first ready job came
   std::uint32_t taken = 0;  ///< running jobs that count
-  std::uint32_t slots = 0;  ///< the same with those whose holders are gone
   bool is_closed = false;   ///< it was found full, and no slot became free since
   absl::btree_map<LineGroup*, std::unique_ptr<Line>> lines;
 };
@@ -128,11 +127,9 @@ class Lines {
   // ---- slots ------------------------------------------------------------------------------------
 
   /// The key of a job that runs; null: it has none.
-  [[nodiscard]] JobKey* take_slot(const Job& job, bool lives);
+  [[nodiscard]] JobKey* take_slot(const Job& job);
   /// The key may be gone then.
-  void give_back(JobKey& key, bool lives);
-  /// So many slots of the key count, or count no more.
-  void set_lives(JobKey& key, std::uint32_t slots, bool lives);
+  void give_back(JobKey& key);
   /// The limit was raised: keys that were full may not be any more.
   void open_keys();
 

@@ -12,8 +12,6 @@ void Slots::set_rules(ThrottleRules rules, Time now) {
   throttles().set_rules(std::move(rules), now);
   refreshed_to_ = 0;
   if (!is_first) return;
-  grace_end_ = now + parts_.gone.rules().timeout.value_or(kHeartbeatLimit);
-  await_holders();
   while (refreshed_to_) refresh_some(now);
   while (throttles().is_counting()) count_some(now);
   while (throttles().has_lines_to_do()) line_up_some(now);
@@ -35,14 +33,13 @@ void Slots::work(Time now) {
   if (refreshed_to_) refresh_some(now);
   if (throttles().is_counting()) count_some(now);
   if (throttles().has_lines_to_do()) line_up_some(now);
-  if (grace_end_ <= now) end_grace();
   look_at_due(now);
   forget_full_buckets(now);
 }
 
 Time Slots::next_due() const {
   if (refreshed_to_ || throttles().is_counting() || throttles().has_lines_to_do()) return kAtOnce;
-  return std::min({throttles().next_alarm(), throttles().next_full(), grace_end_});
+  return std::min(throttles().next_alarm(), throttles().next_full());
 }
 
 void Slots::refresh_some(Time now) {
@@ -75,20 +72,18 @@ void Slots::count_some(Time now) {
       return throttles().end_count();
     }
     counted_to_ = *place;
-    const Job& job = store.jobs().at(place->slot);
-    if (count(job, now) && !lives(*job.reservation())) throttles().end_holder(*job.reservation());
+    count(store.jobs().at(place->slot), now);
   }
 }
 
-/// Whether it counts against a limit that is counting.
-bool Slots::count(const Job& job, Time now) {
+/// Against the limits that are counting.
+void Slots::count(const Job& job, Time now) {
   Store& store = parts_.ledger.store();
   Throttle* const throttle = store.queues().at(job.queue).throttle;
-  bool counts = throttle != nullptr && throttle->is_counting;
-  if (counts) counts = throttles().count(*throttle, job, now);
-  if (!throttles().are_types_counting()) return counts;
+  if (throttle != nullptr && throttle->is_counting) throttles().count(*throttle, job, now);
+  if (!throttles().are_types_counting()) return;
   store.jobs().load_body(job);
-  return throttles().count_type(job, now) || counts;
+  throttles().count_type(job, now);
 }
 
 void Slots::line_up_some(Time now) {
@@ -109,26 +104,6 @@ void Slots::line_up_some(Time now) {
         queue, [&jobs](JobSlot slot) -> const Job& { return jobs.with_body(slot); }, now));
     break;
   }
-}
-
-bool Slots::lives(const Reservation& held) const {
-  if (held.wid.empty() && held.consumer != 0) return parts_.clients.all().contains(held.consumer);
-  return throttles().is_awaited(held.wid) || parts_.workers.contains(held.wid);
-}
-
-/// Whatever is not limited now may be before they are back.
-void Slots::await_holders() {
-  Store& store = parts_.ledger.store();
-  for (const TimeEntry& entry : store.orders().reserved()) {
-    const Reservation& held = *store.jobs().at(entry.slot).reservation();
-    if (!held.wid.empty() || held.consumer == 0) throttles().await(held.wid);
-  }
-}
-
-/// Workers that held jobs before the start and have not come back.
-void Slots::end_grace() {
-  grace_end_ = kNever;
-  throttles().stop_awaiting();
 }
 
 void Slots::look_at_due(Time now) {

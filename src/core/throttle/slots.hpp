@@ -3,34 +3,26 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/broker/clients/connected_clients.hpp"
-#include "core/broker/clients/gone_workers.hpp"
 #include "core/broker/clients/waits.hpp"
 #include "core/model/order.hpp"
-#include "core/model/worker.hpp"
 #include "core/state/ledger.hpp"
 #include "core/throttle/throttles.hpp"
 
 namespace millrace {
 
-/// Sees to it that slots and tokens which become free are used at once: by time, since their worker
-/// is gone, or since limits have changed.
+/// Sees to it that slots and tokens which become free by time, or by a change of limits, are used
+/// at once.
 class Slots {
  public:
   /// All of them outlive this.
   struct Parts {
     Ledger& ledger;
-    const ConnectedClients& clients;
     Waits& waits;
-    const Workers& workers;
-    const GoneWorkers& gone;
   };
   explicit Slots(Parts parts) : parts_(parts) {}
 
   /// These rules hold from now on. For the first time, before any client connects: all is counted
-  /// at once, and workers that held jobs before the start have `WorkerRules::timeout`, or
-  /// `kHeartbeatLimit`, to come back.
-  /// Later, the limits of the queues change in slices.
+  /// at once. Later, the limits of the queues change in slices.
   void set_rules(ThrottleRules rules, Time now);
   /// The stored limits of that name, of a queue or a type, have changed.
   void refresh(std::string_view name, Time now);
@@ -45,17 +37,13 @@ class Slots {
   [[nodiscard]] const Throttles& throttles() const { return parts_.ledger.store().throttles(); }
   void refresh_some(Time now);
   void count_some(Time now);
-  [[nodiscard]] bool count(const Job& job, Time now);
+  void count(const Job& job, Time now);
   void line_up_some(Time now);
   void wake(Throttle& type, Time now);
-  void await_holders();
-  void end_grace();
   void look_at_due(Time now);
   void forget_full_buckets(Time now);
-  [[nodiscard]] bool lives(const Reservation& held) const;
 
   Parts parts_;
-  Time grace_end_ = kNever;
   /// The next queue in the order of creation that is to be looked at; nullopt: all were.
   std::optional<std::uint64_t> refreshed_to_;
   /// The last reservation that was counted, and the count that it belongs to.

@@ -23,10 +23,8 @@ struct JobKey;
 struct SlotHolder {
   std::string wid;          ///< empty: the connection
   ClientId connection = 0;  ///< 0 with an empty `wid`: connections of before the start
-  bool lives = true;        ///< its slots count
   /// How many it has of each throttle, by its place.
   absl::flat_hash_map<std::uint32_t, std::uint32_t> slots;
-  absl::flat_hash_map<JobKey*, std::uint32_t> keys;  ///< of them, those of each key
 };
 
 /// A reservation that is not older than the timeout of its throttle.
@@ -59,7 +57,6 @@ struct Throttle {
   Time full_at{};                         ///< see `TokenBucket`
 
   absl::btree_set<Slot> slots;     ///< the oldest first
-  std::uint32_t taken = 0;         ///< of them, those whose holders live
   Time aged_at = Time::min();      ///< reservations that began by then count no more
   bool is_counting = false;        ///< reservations from before the limits were not all counted yet
   bool is_lining_up = false;       ///< the jobs of the queue are not all in lines yet
@@ -80,9 +77,11 @@ struct Throttle {
   // Since the limits came into force; not stored.
   std::uint64_t held = 0;       ///< jobs that were handed out
   std::uint64_t overage = 0;    ///< of them, those that ran for longer than the timeout
-  std::uint64_t reclaimed = 0;  ///< slots that were taken back since their worker was gone
+  std::uint64_t reclaimed = 0;  ///< slots of jobs that were taken back from lost workers
 
   [[nodiscard]] bool is_in_force() const { return queue || is_type; }
+  /// How many running jobs count.
+  [[nodiscard]] std::uint32_t taken() const { return static_cast<std::uint32_t>(slots.size()); }
   /// Empty: it is one of a queue.
   [[nodiscard]] std::string_view jobtype() const {
     return is_type ? std::string_view(name).substr(kTypePrefix.size()) : std::string_view();
@@ -92,7 +91,7 @@ struct Throttle {
 
   /// Whether it lets a job through, to a worker that has a free slot of its own.
   [[nodiscard]] bool has_room(Time now) const {
-    if (is_counting || is_lining_up || (limits.concurrency != 0 && taken >= limits.concurrency))
+    if (is_counting || is_lining_up || (limits.concurrency != 0 && taken() >= limits.concurrency))
       return false;
     return !limits.has_rate() || TokenBucket(limits).next_at(full_at) <= now;
   }

@@ -113,14 +113,11 @@ void Throttles::leave_type(const Job& job) {
   collect(place);
 }
 
-bool Throttles::count_type(const Job& job, Time now) {
+void Throttles::count_type(const Job& job, Time now) {
   const std::string* const name = limited_type(job);
-  if (name == nullptr) return false;
+  if (name == nullptr) return;
   Throttle& type = open_type(*name);
-  if (!type.limits.has_slots()) return false;
-  const bool counts = count(type, job, now);
-  if (counts) type_slots_[job.id] = type.place;
-  return counts;
+  if (type.limits.has_slots() && count(type, job, now)) type_slots_[job.id] = type.place;
 }
 
 void Throttles::count_type_begun(const Job& job, Time now) {

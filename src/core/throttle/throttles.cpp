@@ -171,12 +171,10 @@ bool Throttles::enter(Throttle& throttle, const Job& job) {
   if (throttle.slots.contains(slot)) return true;
   slot.holder = &holder_of(held);
   if (throttle.limits.per_key != 0) {
-    slot.key = queues_.at(*throttle.queue).lines->take_slot(job, slot.holder->lives);
-    if (slot.key != nullptr) ++slot.holder->keys[slot.key];
+    slot.key = queues_.at(*throttle.queue).lines->take_slot(job);
   }
   throttle.slots.insert(slot);
   ++slot.holder->slots[throttle.place];
-  if (slot.holder->lives) ++throttle.taken;
   // Nearly always it is the newest. After a start they come in the order of their deadlines.
   if (throttle.slots.begin()->job == job.id) {
     set_alarm(throttle, held.reserved_at + throttle.limits.timeout());
@@ -207,16 +205,7 @@ void Throttles::leave(Throttle& throttle, const Job& job) {
 void Throttles::release(Throttle& throttle, const Slot& slot) {
   SlotHolder& holder = *slot.holder;
   if (throttle.is_type) type_slots_.erase(slot.job);
-  if (slot.key != nullptr) {
-    const auto of_key = holder.keys.find(slot.key);
-    CHECK(of_key != holder.keys.end());
-    if (--of_key->second == 0) holder.keys.erase(of_key);
-    slot.key->owner->give_back(*slot.key, holder.lives);
-  }
-  if (holder.lives) {
-    CHECK(throttle.taken > 0);
-    --throttle.taken;
-  }
+  if (slot.key != nullptr) slot.key->owner->give_back(*slot.key);
   const auto count = holder.slots.find(throttle.place);
   CHECK(count != holder.slots.end());
   if (--count->second > 0) return;
@@ -239,7 +228,7 @@ void Throttles::age(Throttle& throttle, Time now) {
     if (oldest.reserved_at + timeout > now) break;
     throttle.slots.erase(throttle.slots.begin());
     throttle.aged_at = oldest.reserved_at;
-    if (oldest.holder->lives) ++throttle.overage;
+    ++throttle.overage;
     release(throttle, oldest);
     free(throttle);
   }
@@ -268,47 +257,12 @@ bool Throttles::admits(const Throttle& throttle, std::string_view wid, ClientId 
   return count == holder->slots.end() || count->second < throttle.limits.worker;
 }
 
-void Throttles::set_lives(SlotHolder& holder, bool lives) {
-  if (holder.lives == lives) return;
-  holder.lives = lives;
-  for (const auto& [key, count] : holder.keys) key->owner->set_lives(*key, count, lives);
-  for (const auto& [place, count] : holder.slots) {
-    Throttle& throttle = *throttles_[place];
-    if (lives) {
-      throttle.taken += count;
-      continue;
-    }
-    CHECK(throttle.taken >= count);
-    throttle.taken -= count;
-    throttle.reclaimed += count;
-    free(throttle);
-  }
-}
-
-void Throttles::set_worker_lives(std::string_view wid, bool lives) {
-  awaited_.erase(wid);
-  if (SlotHolder* const holder = find_holder(wid, 0)) set_lives(*holder, lives);
-}
-
-void Throttles::end_connection(ClientId connection) {
-  if (SlotHolder* const holder = find_holder({}, connection)) set_lives(*holder, false);
-}
-
-bool Throttles::lives(const Reservation& held) const {
-  const SlotHolder* const holder = find_holder(held.wid, held.wid.empty() ? held.consumer : 0);
-  return holder == nullptr || holder->lives;
-}
-
-void Throttles::end_holder(const Reservation& held) {
-  SlotHolder* const holder = find_holder(held.wid, held.wid.empty() ? held.consumer : 0);
-  if (holder != nullptr) set_lives(*holder, false);
-}
-
-void Throttles::stop_awaiting() {
-  for (const std::string& wid : awaited_) {
-    if (SlotHolder* const holder = find_holder(wid, 0)) set_lives(*holder, false);
-  }
-  awaited_.clear();
+void Throttles::count_reclaimed(const Job& job) {
+  const Slot slot{.reserved_at = job.reservation()->reserved_at, .job = job.id};
+  Throttle* const of_queue = queues_.at(job.queue).throttle;
+  if (of_queue != nullptr && of_queue->slots.contains(slot)) ++of_queue->reclaimed;
+  const auto of_type = type_slots_.find(job.id);
+  if (of_type != type_slots_.end()) ++throttles_[of_type->second]->reclaimed;
 }
 
 // ---- what is to be done -------------------------------------------------------------------------

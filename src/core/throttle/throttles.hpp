@@ -66,7 +66,6 @@ class Throttles final : private QueueWatcher {
   bool enter(Throttle& throttle, const Job& job);
   void leave(Throttle& throttle, const Job& job);
   /// As `enter`, for a reservation that was there before the limits: nothing where it is too old.
-  /// Whether it was entered.
   bool count(Throttle& throttle, const Job& job, Time now);
 
   /// A job of the queue was handed out: it is counted, and takes a token.
@@ -82,19 +81,8 @@ class Throttles final : private QueueWatcher {
   /// The client of this ticket, and all before it, are those of workers without a free slot.
   void pass_over(Throttle& throttle, std::uint64_t ticket) { throttle.passed_over = ticket + 1; }
 
-  /// The slots of the worker count, or count no more.
-  void set_worker_lives(std::string_view wid, bool lives);
-  void end_connection(ClientId connection);
-  /// Whether its holder, if it has slots, is one whose slots count.
-  [[nodiscard]] bool lives(const Reservation& held) const;
-  /// The same for a reservation that was counted although its holder may be gone.
-  void end_holder(const Reservation& held);
-
-  /// A worker that held jobs before the start: its slots count until it has come and gone, or until
-  /// `stop_awaiting`. The empty `wid` stands for all connections of before the start.
-  void await(std::string_view wid) { awaited_.emplace(wid); }
-  [[nodiscard]] bool is_awaited(std::string_view wid) const { return awaited_.contains(wid); }
-  void stop_awaiting();
+  /// The running job is about to be taken back from a worker that was lost.
+  void count_reclaimed(const Job& job);
 
   /// Slots that are older than their timeout count no more.
   void age(Throttle& throttle, Time now);
@@ -107,7 +95,7 @@ class Throttles final : private QueueWatcher {
   [[nodiscard]] bool has_types() const { return has_types_; }
   void enter_type(const Job& job);
   void leave_type(const Job& job);
-  [[nodiscard]] bool count_type(const Job& job, Time now);
+  void count_type(const Job& job, Time now);
   void count_type_begun(const Job& job, Time now);
   void count_type_undone(const Job& job);
   /// The throttle may not be needed any more.
@@ -216,7 +204,6 @@ class Throttles final : private QueueWatcher {
   [[nodiscard]] const std::string* limited_type(const Job& job);
   [[nodiscard]] Throttle& open_type(const std::string& name);
   [[nodiscard]] Throttle* type_of(const Job& job);
-  void set_lives(SlotHolder& holder, bool lives);
   SlotHolder& holder_of(const Reservation& held);
   [[nodiscard]] SlotHolder* find_holder(std::string_view wid, ClientId connection) const;
   void forget(const SlotHolder& holder);
@@ -238,7 +225,6 @@ class Throttles final : private QueueWatcher {
 
   /// The holders have addresses that stay.
   TextMap<std::unique_ptr<SlotHolder>> workers_;
-  TextSet awaited_;
   absl::flat_hash_map<ClientId, std::unique_ptr<SlotHolder>> connections_;
 
   const WorkUnitFormat* format_ = nullptr;

@@ -81,6 +81,8 @@ void ClientSession::close(Time now) {
   }
   CHECK(shared_.connection_count > 0);
   --shared_.connection_count;
+  // That this server ends a connection does not mean that the worker has ended.
+  if (!has_input_ended_ && !is_broken_) shared_.broker.workers().end(client_);
   shared_.broker.disconnect(client_, now);
   client_ = 0;
 }

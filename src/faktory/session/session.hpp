@@ -46,6 +46,7 @@ class ClientSession final : public Session {
   void end_of_input(Time now) override;
   void deliver(const Delivery& delivery, Time now) override;
   void sent(std::size_t bytes) override;
+  void note_broken() override { is_broken_ = true; }
   void close(Time now) override;
 
   [[nodiscard]] bool wants_input() const override;
@@ -133,6 +134,7 @@ class ClientSession final : public Session {
   std::unique_ptr<SlicedCommand> sliced_;  ///< at work
   Time close_at_ = kNever;
   bool has_input_ended_ = false;
+  bool is_broken_ = false;
   bool is_closing_ = false;
 };
 

@@ -145,6 +145,15 @@ Outcome<Done> BoundSocket::open_and_bind(const void* name, std::uint32_t size, i
   return Done{};
 }
 
+void BoundSocket::probe_idle_peers() {
+  constexpr int kIdleSeconds = 30;
+  constexpr int kProbeSeconds = 10;
+  constexpr int kProbes = 3;
+  (void)::setsockopt(descriptor_, IPPROTO_TCP, TCP_KEEPIDLE, &kIdleSeconds, sizeof kIdleSeconds);
+  (void)::setsockopt(descriptor_, IPPROTO_TCP, TCP_KEEPINTVL, &kProbeSeconds, sizeof kProbeSeconds);
+  (void)::setsockopt(descriptor_, IPPROTO_TCP, TCP_KEEPCNT, &kProbes, sizeof kProbes);
+}
+
 /// Whether it is local, and which port the system chose.
 Outcome<Done> BoundSocket::learn_address() {
   sockaddr_storage name{};

@@ -45,6 +45,11 @@ class BoundSocket {
 
   [[nodiscard]] int descriptor() const { return descriptor_; }
 
+  /// A connection that it accepts from now on ends when nothing was heard of the client's machine
+  /// for a minute: its system answers, whatever the program does. Of a unix socket it means
+  /// nothing.
+  void probe_idle_peers();
+
   /// The descriptor is the caller's from now on; the file stays ours.
   [[nodiscard]] int release();
 

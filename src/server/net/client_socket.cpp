@@ -71,7 +71,7 @@ ClientSocket::Served ClientSocket::serve_input() {
   if (state_ == ConnectionState::kClosed || !known_.is_readable) return Served::kNow;
   if (!may_receive()) {
     // What arrived is left where it is, but a connection that is broken must not stay.
-    if (known_.is_broken) drop();
+    if (known_.is_broken) lose();
     return Served::kNow;
   }
   const bool is_lingering = state_ == ConnectionState::kLingering;
@@ -100,7 +100,7 @@ ClientSocket::Served ClientSocket::receive(std::size_t share) {
 }
 
 void ClientSocket::hand_on(const Stream::Received& received) {
-  if (received.is_failed) return drop();
+  if (received.is_failed) return lose();
   if (state_ == ConnectionState::kLingering) {
     if (received.is_end) close(ConnectionEvent::kInputEnded);
     return;
@@ -130,7 +130,7 @@ bool ClientSocket::send_durable(Lsn durable) {
 void ClientSocket::send_covered(Lsn durable) {
   const std::string_view bytes = outbox_.covered(durable);
   const std::optional<std::size_t> sent = stream_.send(bytes);
-  if (!sent) return drop();
+  if (!sent) return lose();
   if (!stream_.is_full()) {
     stalled_since_.reset();
   } else if (*sent > 0 || !stalled_since_) {
@@ -151,13 +151,19 @@ void ClientSocket::finish() {
 
 void ClientSocket::linger() {
   move(ConnectionEvent::kFinished);
-  session_->close();
+  session_->close(is_broken_);
   stream_.shut_down();
   parts_.ticker.plan(*this, parts_.clock.now() + kLingerMax);
   read_on();
 }
 
 void ClientSocket::expire(Time) {
+  drop();
+}
+
+/// By the client or the network.
+void ClientSocket::lose() {
+  is_broken_ = true;
   drop();
 }
 
@@ -170,7 +176,7 @@ void ClientSocket::drop() {
 void ClientSocket::close(ConnectionEvent event) {
   move(event);
   CHECK(state_ == ConnectionState::kClosed);
-  session_->close();
+  session_->close(is_broken_);
   parts_.ticker.plan(*this, kNever);
   outbox_.clear();
   stalled_since_.reset();

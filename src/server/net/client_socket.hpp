@@ -75,6 +75,7 @@ class ClientSocket final : public SocketHalf, public Pollee, public Deadline {
   void send_covered(Lsn durable);
   void move(ConnectionEvent event);
   void linger();
+  void lose();
   void close(ConnectionEvent event);
 
   Stream stream_;
@@ -82,7 +83,8 @@ class ClientSocket final : public SocketHalf, public Pollee, public Deadline {
   SessionHalf* session_ = nullptr;
   std::function<void()> on_closed_;
   ConnectionState state_ = ConnectionState::kOpen;
-  SocketEvents known_;  ///< what the system said and was not served yet
+  bool is_broken_ = false;  ///< and not by us
+  SocketEvents known_;      ///< what the system said and was not served yet
   Outbox outbox_;
   std::optional<Time> stalled_since_;
 };

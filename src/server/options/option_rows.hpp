@@ -111,7 +111,7 @@ inline constexpr std::array kOptionRows = {
         is_same<&Config::is_finished_durable>},
     OptionRow{
         "worker-timeout", "SECONDS",
-        "Jobs of a worker that is gone come back after this time, 5 to 86400, or off (default: 60)",
+        "Requeue jobs of a lost worker after this time, 5 to 86400, or off (default: 60)",
         [](Config& c, const std::string& text) { return set_timeout(c.worker_timeout, text); },
         is_same<&Config::worker_timeout>, cli::ValueHint{.words = kOffWord}},
     OptionRow{

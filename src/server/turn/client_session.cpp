@@ -226,11 +226,12 @@ void ClientSession::drop() {
   socket_.drop();
 }
 
-void ClientSession::close() noexcept {
+void ClientSession::close(bool is_broken) noexcept {
   if (!session_) return;
   parts_.kept.count(*this, 0);
   parts_.turn.leave(*session_, *this);
   parts_.ticker.plan(*this, kNever);
+  if (is_broken) session_->note_broken();
   session_->close(parts_.clock.now());
   session_.reset();
   count_unsent();

@@ -82,7 +82,7 @@ class ClientSession final : public SessionHalf,
   void end_input() override;
   void sent(std::size_t bytes) override;
   void has_room() override;
-  void close() noexcept override;
+  void close(bool is_broken) noexcept override;
 
   void resume(Time now) override;
   std::optional<Lsn> bind(Lsn lsn, Lsn durable) override;

@@ -47,8 +47,8 @@ class SessionHalf {
   virtual void has_room() = 0;
 
   /// Nothing more reaches the client. Called again, it does nothing; nothing else is called after
-  /// it.
-  virtual void close() noexcept = 0;
+  /// it. `is_broken`: the client or the network has ended the connection, and not this server.
+  virtual void close(bool is_broken) noexcept = 0;
 };
 
 /// The socket half, as the session half sees it. Each of these may call `SessionHalf::close`.

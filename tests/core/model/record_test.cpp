@@ -151,7 +151,7 @@ TEST_CASE("record: golden bytes of an attempt") {
 
 TEST_CASE("record: an attempt that ended in an unknown way, or one too many, is refused") {
   std::string bytes;
-  encode(AttemptEnded{.id = 9, .attempt = Attempt{.end = static_cast<AttemptEnd>(4)}}, bytes);
+  encode(AttemptEnded{.id = 9, .attempt = Attempt{.end = static_cast<AttemptEnd>(6)}}, bytes);
   std::string_view rest = bytes;
   CHECK_FALSE(decode(rest));
   JobAdded record = whole_job_with_features();

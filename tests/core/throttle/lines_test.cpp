@@ -94,7 +94,6 @@ class RandomKeys : public ThrottleFixture {
     for (JobId id = 1; id < broker.view().counters().next_id; ++id) {
       const Job* const job = broker.view().find(id);
       if (job == nullptr || job->state != JobState::kReserved) continue;
-      if (!lives(*job->reservation())) continue;
       if (is_young(*job, kLimits.timeout())) ++running[std::string(key_of(*job))];
       const bool is_mail = job->body_view().find("type=Mail,") != std::string_view::npos;
       if (is_mail && is_young(*job, kType.timeout())) ++of_type;
@@ -105,7 +104,7 @@ class RandomKeys : public ThrottleFixture {
       const JobKey* const key = lines->find(kKeys.at(i));
       REQUIRE((key == nullptr ? 0 : key->taken) == running[std::string(kKeys.at(i))]);
     }
-    REQUIRE(throttle("type:Mail").taken == of_type);
+    REQUIRE(throttle("type:Mail").taken() == of_type);
     check_served(running, of_type);
   }
 
@@ -143,11 +142,6 @@ class RandomKeys : public ThrottleFixture {
   }
   [[nodiscard]] bool is_young(const Job& job, Duration timeout) const {
     return job.reservation()->reserved_at + timeout > now;
-  }
-  [[nodiscard]] bool lives(const Reservation& held) const {
-    if (!held.wid.empty()) return broker.view().workers().contains(held.wid);
-    return std::any_of(clients_.begin(), clients_.end(),
-                       [&](const auto& client) { return client.first == held.consumer; });
   }
   void join() {
     const std::string wid = random_() % 3 == 0 ? "" : "w" + std::to_string(random_() % 3);
@@ -307,13 +301,20 @@ TEST_SUITE("keys: a client that waits has the next job of the key when") {
     CHECK(broker.admin().change_held(held, Mutation::Action::kKill, now));
     CHECK(got(waiting) == ready);
   }
-  TEST_CASE_FIXTURE(WaitingForKey, "the last connection of the worker closes") {
+  TEST_CASE_FIXTURE(WaitingForKey, "the worker is lost") {
+    broker.admin().set_worker_rules({.timeout = 30s}, now);
+    CHECK(broker.workers().beat("a", Worker::State::kRunning, 0, now));
     leave(a);
+    CHECK_FALSE(got(waiting));
+    advance(30s);
     CHECK(got(waiting) == ready);
   }
-  TEST_CASE_FIXTURE(WaitingForKey, "the worker stops beating") {
-    advance(80s);
-    CHECK(got(waiting) == ready);
+  TEST_CASE_FIXTURE(WaitingForKey, "not before: a client that never beats closes its connection") {
+    broker.admin().set_worker_rules({.timeout = 30s}, now);
+    leave(a);
+    advance(50s);
+    CHECK_FALSE(got(waiting));
+    CHECK(taken("acme") == 1);
   }
   TEST_CASE_FIXTURE(WaitingForKey, "the job runs for longer than the timeout") {
     advance(59s);

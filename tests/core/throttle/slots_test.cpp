@@ -20,7 +20,7 @@ TEST_CASE("throttle: a queue hands out no more than its concurrency") {
   CHECK(fixture.fetch(client, "a"));
   CHECK(fixture.fetch(client, "b"));
   CHECK_FALSE(fixture.fetch(client, "c"));
-  CHECK(fixture.throttle().taken == 2);
+  CHECK(fixture.throttle().taken() == 2);
   CHECK(fixture.throttle().free(fixture.now) == 0);
 }
 
@@ -87,7 +87,7 @@ TEST_CASE("throttle: reserve-job is counted and not refused") {
   const JobId second = fixture.put("b");
   CHECK(fixture.reserve(client));
   CHECK(fixture.broker.reserve_job(client, second, fixture.now));
-  CHECK(fixture.throttle().taken == 2);
+  CHECK(fixture.throttle().taken() == 2);
   CHECK(fixture.throttle().free(fixture.now) == 0);
 }
 
@@ -118,7 +118,7 @@ TEST_SUITE("throttle: a client that waits has the next job when") {
   TEST_CASE_FIXTURE(Waiting, "a run succeeds") {
     CHECK(broker.workers().ack(a, "1", now));
     CHECK(got(waiting));
-    CHECK(throttle().taken == 1);
+    CHECK(throttle().taken() == 1);
   }
   TEST_CASE_FIXTURE(Waiting, "a run fails") {
     CHECK(broker.workers().fail(a, "1", {}, now));
@@ -136,14 +136,21 @@ TEST_SUITE("throttle: a client that waits has the next job when") {
     CHECK(broker.admin().change_held(held, Mutation::Action::kRequeue, now));
     CHECK(got(waiting));
   }
-  TEST_CASE_FIXTURE(Waiting, "the last connection of the worker closes") {
+  TEST_CASE_FIXTURE(Waiting, "the worker is lost") {
+    broker.admin().set_worker_rules({.timeout = 30s}, now);
+    CHECK(broker.workers().beat("a", Worker::State::kRunning, 0, now));
     leave(a);
+    CHECK_FALSE(got(waiting));
+    advance(30s);
     CHECK(got(waiting));
     CHECK(throttle().reclaimed == 1);
   }
-  TEST_CASE_FIXTURE(Waiting, "the worker stops beating") {
-    advance(80s);
-    CHECK(got(waiting));
+  TEST_CASE_FIXTURE(Waiting, "not before: a client that never beats closes its connection") {
+    broker.admin().set_worker_rules({.timeout = 30s}, now);
+    leave(a);
+    advance(50s);
+    CHECK_FALSE(got(waiting));
+    CHECK(throttle().taken() == 1);
   }
   TEST_CASE_FIXTURE(Waiting, "the job runs for longer than the timeout") {
     advance(59s);
@@ -174,7 +181,7 @@ TEST_SUITE("throttle: a client that waits has the next job when") {
   TEST_CASE_FIXTURE(Waiting, "everything is flushed and a job comes") {
     static_cast<void>(broker.admin().flush(client(), now));
     settle();
-    CHECK(throttle().taken == 0);
+    CHECK(throttle().taken() == 0);
     push_many(1);
     CHECK(got(waiting));
   }
@@ -282,42 +289,30 @@ TEST_CASE("throttle: more clients are passed over than fit into a slice") {
 
 // ---- workers ------------------------------------------------------------------------------------
 
-TEST_CASE("throttle: the slots of a worker that comes back count again") {
+TEST_CASE(
+    "throttle: a client that opens a connection for each command has no more slots than others") {
   ThrottleFixture fixture(kOne);
   fixture.push_many(3);
   const ClientId first = fixture.worker("a");
   CHECK(fixture.fetch(first, "a"));
   fixture.leave(first);
-  CHECK(fixture.throttle().taken == 0);
+  CHECK(fixture.throttle().taken() == 1);
   const ClientId again = fixture.worker("a");
-  CHECK(fixture.throttle().taken == 1);
   CHECK_FALSE(fixture.fetch(again, "a"));
+  CHECK(fixture.broker.workers().ack(again, "1", fixture.now));
+  CHECK(fixture.fetch(again, "a"));
 }
 
-TEST_CASE("throttle: a worker that is gone gets no slot when its job's reservation is lengthened") {
+TEST_CASE("throttle: a client without a wid that closes its connection keeps its slot") {
   ThrottleFixture fixture(kOne);
   fixture.push_many(2);
-  const ClientId worker = fixture.worker("a");
-  CHECK(fixture.fetch(worker, "a"));
-  fixture.leave(worker);
-  const TrackUpdate update{.jid = "1", .reserve_until = fixture.now + 1h};
-  CHECK(fixture.broker.workers().set_track(fixture.client(), update, fixture.now));
-  CHECK(fixture.throttle().taken == 0);
-}
-
-TEST_CASE("throttle: a worker that is gone gets no slot when another job takes its job's lock") {
-  ThrottleFixture fixture(kOne);
-  NewJob job{.kind = JobKind::kWorkUnit, .queue = "default", .body = "", .ttr_s = 600};
-  job.features = JobFeatures{
-      .lock_key = {.high = 1, .low = 2}, .lock_ends = fixture.now + 1s, .lock_seconds = 1};
-  CHECK(fixture.broker.put(job, fixture.now));
-  const ClientId worker = fixture.worker("a");
-  CHECK(fixture.fetch(worker, "a"));
-  fixture.leave(worker);
-  fixture.advance(2s);
-  job.features->lock_ends = fixture.now + 60s;
-  CHECK(fixture.broker.put(job, fixture.now));
-  CHECK(fixture.throttle().taken == 0);
+  const ClientId first = fixture.client();
+  CHECK(fixture.fetch(first, ""));
+  fixture.leave(first);
+  const ClientId again = fixture.client();
+  CHECK_FALSE(fixture.fetch(again, ""));
+  CHECK(fixture.broker.workers().ack(again, "1", fixture.now));
+  CHECK(fixture.fetch(again, ""));
 }
 
 TEST_CASE("throttle: a job that is too old frees nothing twice when it ends") {
@@ -328,7 +323,7 @@ TEST_CASE("throttle: a job that is too old frees nothing twice when it ends") {
   fixture.advance(5s);
   CHECK(fixture.fetch(fixture.client(), "b"));
   CHECK(fixture.broker.workers().ack(a, "1", fixture.now));
-  CHECK(fixture.throttle().taken == 1);
+  CHECK(fixture.throttle().taken() == 1);
   CHECK_FALSE(fixture.fetch(a, "a"));
 }
 
@@ -339,7 +334,7 @@ TEST_CASE("throttle: touching a job that is too old does not make it count again
   CHECK(fixture.reserve(client) == id);
   fixture.advance(5s);
   CHECK(fixture.broker.touch(client, id, fixture.now));
-  CHECK(fixture.throttle().taken == 0);
+  CHECK(fixture.throttle().taken() == 0);
 }
 
 TEST_CASE("throttle: touching a job keeps its slot") {
@@ -348,7 +343,7 @@ TEST_CASE("throttle: touching a job keeps its slot") {
   const JobId id = fixture.put("a");
   CHECK(fixture.reserve(client) == id);
   CHECK(fixture.broker.touch(client, id, fixture.now));
-  CHECK(fixture.throttle().taken == 1);
+  CHECK(fixture.throttle().taken() == 1);
   CHECK(fixture.throttle().held == 1);
 }
 
@@ -382,7 +377,7 @@ TEST_CASE("throttle: jobs that run when a limit comes are counted, in slices") {
   // Until all are counted the queue hands out nothing.
   CHECK_FALSE(fixture.fetch(client, "w", {"late"}));
   fixture.settle();
-  CHECK(fixture.throttle("late").taken == many);
+  CHECK(fixture.throttle("late").taken() == many);
   CHECK(fixture.fetch(client, "w", {"late"}));
 }
 

@@ -19,7 +19,7 @@ struct Mail : ThrottleFixture {
   }
   JobId mail(std::string_view queue = "default") { return push_one("Mail", "", queue); }
   JobId other(std::string_view queue = "default") { return push_one("Other", "", queue); }
-  [[nodiscard]] std::uint32_t taken() const { return throttle("type:Mail").taken; }
+  [[nodiscard]] std::uint32_t taken() const { return throttle("type:Mail").taken(); }
 };
 
 /// A job in `a` runs, held by worker `a`; another one is ready in `b`, where a client waits.
@@ -103,7 +103,7 @@ TEST_CASE("type throttle: limits of a wrapper count for its jobs whose type has 
   CHECK(runs("Mail/Wrapper"));
   CHECK(runs("Mail"));
   CHECK_FALSE(runs("Mail/Wrapper"));
-  CHECK(fixture.throttle("type:Wrapper").taken == 1);
+  CHECK(fixture.throttle("type:Wrapper").taken() == 1);
   CHECK(fixture.taken() == 2);
 }
 
@@ -144,7 +144,7 @@ TEST_CASE("type throttle: a queue and a type may both be limited") {
   CHECK(fixture.fetch(client, "w"));
   CHECK(fixture.fetch(client, "w"));
   CHECK_FALSE(fixture.fetch(client, "w"));
-  CHECK(fixture.throttle().taken == 2);
+  CHECK(fixture.throttle().taken() == 2);
   CHECK(fixture.taken() == 1);
 }
 
@@ -168,10 +168,21 @@ TEST_SUITE("type throttle: a client that waits in another queue has the next job
     CHECK(broker.admin().change_held(held, Mutation::Action::kDiscard, now));
     CHECK(got(waiting) == ready);
   }
-  TEST_CASE_FIXTURE(WaitingForType, "the last connection of the worker closes") {
+  TEST_CASE_FIXTURE(WaitingForType, "the worker is lost") {
+    broker.admin().set_worker_rules({.timeout = 30s}, now);
+    CHECK(broker.workers().beat("a", Worker::State::kRunning, 0, now));
     leave(a);
+    CHECK_FALSE(got(waiting));
+    advance(30s);
     CHECK(got(waiting) == ready);
     CHECK(throttle("type:Mail").reclaimed == 1);
+  }
+  TEST_CASE_FIXTURE(WaitingForType, "not before: a client that never beats closes its connection") {
+    broker.admin().set_worker_rules({.timeout = 30s}, now);
+    leave(a);
+    advance(50s);
+    CHECK_FALSE(got(waiting));
+    CHECK(taken() == 1);
   }
   TEST_CASE_FIXTURE(WaitingForType, "the job runs for longer than the timeout") {
     advance(59s);

@@ -66,12 +66,12 @@ class FakeSocket final : public SocketHalf {
   void read_on() override { ++read_ons; }
   void finish() override {
     is_finished = true;
-    client->close();
+    client->close(false);
   }
   void drop() override {
     is_dropped = true;
     waiting.clear();
-    client->close();
+    client->close(false);
   }
 
   ClientSession* client = nullptr;

@@ -42,6 +42,9 @@ void compare_holder(const Job& job, const ModelJob& expected,
     if (held.wid != expected.wid || held.reserved_at != expected.reserved_at) {
       disagree(job.id, "worker");
     }
+    if (job.has_mark(job_marks::kHolderBeats) != expected.holder_beats) {
+      disagree(job.id, "worker's heartbeat");
+    }
     return;
   }
   const auto [place, is_new] = connections.try_emplace(expected.client, held.client);

@@ -158,11 +158,11 @@ void compare_slots(const Store& store, const Model& model) {
   // Until the rules are told, nothing counts.
   if (!throttles.has_begun()) return;
   if (const Throttle* const type = throttles.find(kLimitedType)) {
-    compare_taken(kLimitedType, type->taken, model.slots_taken(kLimitedType));
+    compare_taken(kLimitedType, type->taken(), model.slots_taken(kLimitedType));
   }
   const Throttle* const throttle = throttles.find(kThrottledQueue);
   if (throttle == nullptr || !throttle->queue) return;
-  compare_taken(kThrottledQueue, throttle->taken, model.slots_taken(kThrottledQueue));
+  compare_taken(kThrottledQueue, throttle->taken(), model.slots_taken(kThrottledQueue));
   if (throttle->limits.per_key == 0) return;
   const Lines& lines = *store.queues().at(*throttle->queue).lines;
   for (const char* const text : {"acme", "bolt", "corp"}) {

@@ -194,11 +194,29 @@ Meddle callback_forgotten() {
   };
 }
 
-Meddle slots_kept_by_the_gone() {
-  return [](Ledger& ledger, Random& /*random*/) {
-    for (const char* wid : {"worker-a", "worker-b", "worker-c"}) {
-      ledger.store().throttles().set_worker_lives(wid, true);
-    }
+Meddle slot_given_back() {
+  return [](Ledger& ledger, Random& random) {
+    if (!random.one_in(kOneIn)) return;
+    const auto throttle_of = [&ledger](const Job& job) {
+      return ledger.store().queues().at(job.queue).throttle;
+    };
+    const Job* const job = pick(ledger, random, [&](const Job& each) {
+      return each.state == JobState::kReserved && throttle_of(each) != nullptr;
+    });
+    if (job != nullptr) ledger.store().throttles().leave(*throttle_of(*job), *job);
+  };
+}
+
+Meddle holder_taken_for_beating() {
+  return [](Ledger& ledger, Random& random) {
+    if (!random.one_in(kOneIn)) return;
+    const Job* const job = pick(ledger, random, [](const Job& each) {
+      return each.state == JobState::kReserved && each.reservation()->is_held_by_worker();
+    });
+    if (job == nullptr) return;
+    JobFields fields = job->fields();
+    fields.marks |= job_marks::kHolderBeats;
+    ledger.commit(JobChanged{.id = job->id, .fields = std::move(fields)});
   };
 }
 
@@ -211,7 +229,7 @@ Meddle slot_of_key_kept() {
              !each.features->key().empty();
     });
     if (job == nullptr) return;
-    static_cast<void>(ledger.store().queues().at(job->queue).lines->take_slot(*job, true));
+    static_cast<void>(ledger.store().queues().at(job->queue).lines->take_slot(*job));
   };
 }
 

@@ -38,8 +38,10 @@ Meddle attempts_forgotten();
 /// A batch forgets that it has pushed a callback.
 Meddle callback_forgotten();
 
-/// Workers that are gone keep their slots.
-Meddle slots_kept_by_the_gone();
+/// A running job of the throttled queue does not count any more.
+Meddle slot_given_back();
+/// Of a worker that never beats, the server remembers that it does: a restart takes its jobs back.
+Meddle holder_taken_for_beating();
 
 /// A slot of a key is taken by a job that has one already, and is not given back.
 Meddle slot_of_key_kept();

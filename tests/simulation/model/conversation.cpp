@@ -33,6 +33,7 @@ void Conversation::begin(Client& client, Time now) {
 void Conversation::end(Client& client, Time now) {
   if (parts_.tell) parts_.tell(name_of(client) + " leaves");
   const std::vector<Model::Fetch> unsent = client.unsent_fetches();
+  client.session().note_broken();
   client.session().close(now);
   parts_.model.leave(client.number(), unsent, now);
 }

@@ -291,6 +291,7 @@ void Model::hand_out(ClientNumber client, JobId id, Time now) {
   job.reserved_at = now;
   job.client = holder.is_worker ? 0 : client;
   job.wid = holder.wid;
+  job.holder_beats = beating_.contains(holder.wid);
   expect_job(client, holder.is_worker ? "$" : "RESERVED", id);
   clients_.at(client).expected.back().handed_out = handed_out;
 }
@@ -348,6 +349,7 @@ void Model::note_attempt(ModelJob& job, const ModelAttempt& attempt, Time now) {
 
 void Model::expire(JobId id, Time now) {
   if (facts.jobs.at(id).client == 0) {
+    lost_runs_.insert(facts.jobs.at(id).wid);
     fail(id, AttemptEnd::kExpired, "Faktory job reservation expired", now);
   } else {
     note_attempt(facts.jobs.at(id), {.end = AttemptEnd::kTimedOut}, now);
@@ -441,11 +443,13 @@ bool Model::evict(ClientNumber client, Time now) {
   forget_unused();
   // A new connection of that name is that of a new worker.
   const std::string wid = std::exchange(self.wid, "");
-  note_departure(wid);
-  // One that never beats may be alive.
-  note_gone(wid, beating_.contains(wid) ? beats_.at(wid) + kSilenceMax : kNever, now);
+  if (!is_connected(wid)) beating_.erase(wid);
+  const bool holds_job = std::any_of(facts.jobs.begin(), facts.jobs.end(), [&](const auto& entry) {
+    const ModelJob& job = entry.second;
+    return job.state == JobState::kReserved && job.client == 0 && !wid.empty() && job.wid == wid;
+  });
   // It may have been forgotten before.
-  return self.is_worker && (wid.empty() || now - beats_.at(wid) > kSilenceMax);
+  return self.is_worker && (wid.empty() || (now - beats_.at(wid) > kSilenceMax && !holds_job));
 }
 
 bool Model::forget_worker(const std::string& wid, Time now) {
@@ -475,8 +479,7 @@ void Model::leave(ClientNumber client, const std::vector<Fetch>& unsent, Time no
   }
   const std::string wid = clients_.at(client).wid;
   clients_.erase(client);
-  note_departure(wid);
-  note_gone(wid, now + kSilenceMax, now);
+  note_gone(wid, now);
   // A kick is of a connection.
   std::erase_if(tasks_, [&](const Task& task) {
     return task.client == client && task.command.verb == Verb::kKick;
@@ -518,7 +521,7 @@ void Model::restart() {
   }
   gone_.clear();
   beating_.clear();
-  left_.clear();
+  lost_runs_.clear();
   unserved_.clear();
   for (auto& [id, job] : facts.jobs) job.aged.clear();
   restored_.clear();

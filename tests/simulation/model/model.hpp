@@ -58,6 +58,7 @@ struct ModelJob {
   std::string wid;
   Time reserved_at{};
   std::set<std::string> aged;  ///< limits that count it no more, since it runs for too long
+  bool holder_beats = false;   ///< its worker had sent a BEAT when it took the job
   bool is_lengthened = false;  ///< TRACK SET has asked for longer than `ttr_s`
   // While a connection holds it: where it is after a restart.
   JobState state_before = JobState::kReady;
@@ -193,8 +194,7 @@ class Model {
   /// Finds out when what has failed is tried again.
   std::function<void()> settle_times = [] {};
 
-  /// The limits, as a new process is told them. Workers that held jobs before have a minute to come
-  /// back.
+  /// The limits, as a new process is told them.
   void set_limits(const LimitsByName& limits, Time now);
   /// Jobs of workers that are gone for a minute come back, as a new process is told.
   void set_worker_rules(Time now);
@@ -210,7 +210,7 @@ class Model {
   void tick(Time now);
 
   /// The server wants to be rid of a worker, and closes this connection of it soon. True when it
-  /// may: the worker has not been heard of for a minute.
+  /// may: the worker has not been heard of for a minute, and holds no job.
   [[nodiscard]] bool evict(ClientNumber client, Time now);
 
   /// The server knows of no such worker any more, whose connections may be there still. The same.
@@ -329,7 +329,14 @@ class Model {
 
   ModelJob* find(JobId id);
   ModelJob* held(ClientNumber client, JobId id);
-  ModelJob* held_by_worker(ClientNumber client, const std::string& jid, JobId& id);
+  /// What a worker means that reports a job of that name; 0: none.
+  struct Meant {
+    JobId held = 0;
+    JobId late = 0;       ///< its run was taken from it, and the job waits to run again
+    JobId overtaken = 0;  ///< another worker runs it by now
+  };
+  void acknowledge(ClientNumber client, const Meant& meant, Time now);
+  [[nodiscard]] Meant meant_by(ClientNumber client, const std::string& jid);
   using QueueGroups = std::vector<std::vector<std::string>>;
   [[nodiscard]] JobId choose(ClientNumber client, const QueueGroups& groups, Time now);
   [[nodiscard]] JobId next_of(ClientNumber client, const std::vector<std::string>& queues,
@@ -382,7 +389,6 @@ class Model {
   [[nodiscard]] LimitsByName all_limits() const;
   [[nodiscard]] bool counts(const ModelJob& job, const std::string& limits) const;
   [[nodiscard]] bool is_passed_over(const ModelJob& job) const;
-  [[nodiscard]] bool lives(const ModelJob& job) const;
   [[nodiscard]] bool is_open(const std::string& queue, ClientNumber client) const;
   [[nodiscard]] bool has_keys(const std::string& queue) const;
   [[nodiscard]] JobId next_in_turn() const;
@@ -391,15 +397,13 @@ class Model {
   void line_up();
   void look_at_slots(Time now);
   void serve_waiting(Time now);
-  void note_departure(const std::string& wid);
 
   // Workers that are gone (model_workers.cpp).
-  void note_gone(const std::string& wid, Time lost_at, Time now);
+  void note_gone(const std::string& wid, Time now);
   void bring_back_lost(Time now);
   [[nodiscard]] bool is_connected(const std::string& wid) const;
   [[nodiscard]] bool is_lost(const ModelJob& job, Time now) const;
-  /// The client's worker was lost while it ran the job, which another one runs by now.
-  [[nodiscard]] bool has_lost(ClientNumber client, const ModelJob& job) const;
+  [[nodiscard]] static ModelAttempt* taken_from(const std::string& wid, ModelJob& job);
 
   // Batches (model_batches.cpp).
   [[nodiscard]] Callback state_of(const ModelBatch& batch, const std::string& role,
@@ -452,16 +456,16 @@ class Model {
   Admission admission_ = Admission::kEverything;
   Duration push_memory_{};
   std::size_t finished_max_ = 0;
-  LimitsByName limits_;  ///< as the process was told
-  Time grace_end_{};     ///< of workers that have not come back since the start; the epoch: over
+  LimitsByName limits_;            ///< as the process was told
   bool brings_back_lost_ = false;  ///< the process was told to
   struct Gone {
     Time lost_at{};
     Time noted_at{};  ///< the server, too, learns of it then
+    bool has_beaten = false;
   };
   std::map<std::string, Gone> gone_;  ///< workers without a connection
   std::set<std::string> beating_;     ///< connected workers that have sent a BEAT
-  std::set<std::string> left_;        ///< workers that have gone since the start
+  std::set<std::string> lost_runs_;   ///< workers from which this process has taken a run
   bool has_expiring_ = false;         ///< a job was pushed that expires
   std::set<std::string> unserved_;    ///< queues that those who wait for them look at next
   std::vector<std::string> turns_;    ///< keys of the throttled queue, the next one first

@@ -326,22 +326,19 @@ void Model::execute_worker(ClientNumber client, const Command& command, Time now
                            command.verb == Verb::kBatchStatus;
   if (is_of_batch) return use_batch(client, command, now);
   if (!command.jobs.empty()) return push(client, command, now);
-  JobId id = 0;
-  ModelJob* const job = held_by_worker(client, command.name, id);
-  if (command.verb == Verb::kFail && job == nullptr) {
+  const Meant meant = meant_by(client, command.name);
+  if (command.verb == Verb::kFail && meant.held == 0) {
     return expect(client, "-ERR Job not found " + command.name + "\r\n");
   }
   if (command.verb == Verb::kFail && command.gives_back()) {
-    note_attempt(*job, {.end = AttemptEnd::kReleased}, now);
-    job->follows_wall = false;
-    make_ready(id, now);
+    ModelJob& job = facts.jobs.at(meant.held);
+    note_attempt(job, {.end = AttemptEnd::kReleased}, now);
+    job.follows_wall = false;
+    make_ready(meant.held, now);
   } else if (command.verb == Verb::kFail) {
-    fail(id, AttemptEnd::kFailed, message_of(command), now);
+    fail(meant.held, AttemptEnd::kFailed, message_of(command), now);
   }
-  if (command.verb == Verb::kAck && job != nullptr) {
-    ++facts.processed;
-    end(id, End::kSucceeded, now);
-  }
+  if (command.verb == Verb::kAck) acknowledge(client, meant, now);
   if (command.verb == Verb::kPauseQueue && !takes_longer()) {
     return expect_parts(client, {"-ERR server is out of space", "\r\n"});
   }
@@ -351,17 +348,6 @@ void Model::execute_worker(ClientNumber client, const Command& command, Time now
   if (command.verb == Verb::kMutate) return mutate(client, command, now);
   if (command.verb == Verb::kFlush) flush();
   expect(client, "+OK\r\n");
-}
-
-/// Jids are unique here. A worker that has lost the job has no say in its next run.
-ModelJob* Model::held_by_worker(ClientNumber client, const std::string& jid, JobId& id) {
-  for (auto& [number, job] : facts.jobs) {
-    if (job.state != JobState::kReserved || job.client != 0 || jid_of(number, job) != jid) continue;
-    if (has_lost(client, job)) continue;
-    id = number;
-    return &job;
-  }
-  return nullptr;
 }
 
 bool Model::is_repeated(const JobText& job, const std::string& wid, Time now) const {

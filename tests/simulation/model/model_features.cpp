@@ -202,10 +202,10 @@ void Model::set_track(ClientNumber client, const Command& command, Time now) {
 /// No job is reserved for a shorter time than before.
 void Model::lengthen(ClientNumber client, const Command& command, Time now) {
   if (command.reserve_until == Time{}) return;
+  const JobId held = meant_by(client, command.name).held;
   for (auto& [id, job] : facts.jobs) {
     if (job.state != JobState::kReserved || jid_of(id, job) != command.name) continue;
-    const bool is_others = job.client != 0 || has_lost(client, job);
-    if (is_others && !job.features.is_tracked) continue;
+    if (id != held && !job.features.is_tracked) continue;
     const Time until = std::min(command.reserve_until - wall_ahead_, now + kReservedMost);
     if (until <= job.due) continue;
     job.due = until;

@@ -5,15 +5,8 @@
 
 /// The limits of a queue, and of a type.
 namespace millrace::simulation {
-namespace {
-
-constexpr Duration kGrace = 60s;
-
-}  // namespace
-
 void Model::set_limits(const LimitsByName& limits, Time now) {
   limits_ = limits;
-  grace_end_ = now + kGrace;
   line_up();
   look_at_slots(now);
 }
@@ -48,15 +41,7 @@ ModelLimits Model::limits_of(const std::string& name) const {
 /// The job runs, and takes a slot of these limits.
 bool Model::counts(const ModelJob& job, const std::string& limits) const {
   const bool is_meant = limits == kLimitedType ? job.type == kLimitedJobtype : job.queue == limits;
-  return is_meant && job.state == JobState::kReserved && !job.aged.contains(limits) && lives(job);
-}
-
-/// Whoever holds the job is there, or may come back.
-bool Model::lives(const ModelJob& job) const {
-  if (job.client != 0) return clients_.contains(job.client);
-  const bool is_here = std::any_of(clients_.begin(), clients_.end(),
-                                   [&](const auto& entry) { return entry.second.wid == job.wid; });
-  return is_here || (grace_end_ != Time{} && !left_.contains(job.wid));
+  return is_meant && job.state == JobState::kReserved && !job.aged.contains(limits);
 }
 
 std::uint64_t Model::slots_taken(const std::string& limits) const {
@@ -137,11 +122,10 @@ bool Model::is_open(const std::string& queue, ClientNumber number) const {
   return static_cast<std::uint64_t>(own) < limits.worker;
 }
 
-/// Where a job has run for too long, or its worker has not come back, its slot becomes free.
+/// Where a job has run for too long, its slot becomes free.
 void Model::look_at_slots(Time now) {
   const LimitsByName all = all_limits();
   if (all.empty()) return;
-  if (grace_end_ <= now) grace_end_ = Time{};
   for (auto& [id, job] : facts.jobs) {
     if (job.state != JobState::kReserved) continue;
     for (const auto& [name, limits] : all) {
@@ -157,13 +141,6 @@ void Model::serve_waiting(Time now) {
     unserved_.insert(kThrottledQueue);
   }
   for (const std::string& queue : std::exchange(unserved_, {})) serve(queue, now);
-}
-
-/// Its last connection has gone.
-void Model::note_departure(const std::string& wid) {
-  const bool is_here = std::any_of(clients_.begin(), clients_.end(),
-                                   [&](const auto& entry) { return entry.second.wid == wid; });
-  if (!is_here) left_.insert(wid);
 }
 
 }  // namespace millrace::simulation

@@ -31,25 +31,60 @@ bool Model::is_connected(const std::string& wid) const {
                      [&](const auto& entry) { return entry.second.wid == wid; });
 }
 
-/// Its last connection has closed, or the server has sent it away.
-void Model::note_gone(const std::string& wid, Time lost_at, Time now) {
+/// Its last connection has closed. Only one that has sent a BEAT is lost by that.
+void Model::note_gone(const std::string& wid, Time now) {
   if (wid.empty() || is_connected(wid)) return;
-  beating_.erase(wid);
-  gone_[wid] = {.lost_at = lost_at, .noted_at = now};
+  const bool has_beaten = beating_.erase(wid) > 0;
+  gone_[wid] = {.lost_at = now + kWorkerTimeout, .noted_at = now, .has_beaten = has_beaten};
 }
 
 bool Model::is_lost(const ModelJob& job, Time now) const {
   if (!brings_back_lost_ || job.state != JobState::kReserved || job.client != 0) return false;
   const auto gone = gone_.find(job.wid);
-  return gone != gone_.end() && gone->second.lost_at <= now;
+  if (gone == gone_.end() || gone->second.lost_at > now) return false;
+  return gone->second.has_beaten || job.holder_beats;
 }
 
-bool Model::has_lost(ClientNumber client, const ModelJob& job) const {
+/// The last run that was taken from the worker; null: there is none.
+ModelAttempt* Model::taken_from(const std::string& wid, ModelJob& job) {
+  const auto found =
+      std::find_if(job.attempts.rbegin(), job.attempts.rend(), [&](const ModelAttempt& attempt) {
+        return attempt.wid == wid &&
+               (attempt.end == AttemptEnd::kWorkerLost || attempt.end == AttemptEnd::kEndedLate ||
+                attempt.end == AttemptEnd::kExpired);
+      });
+  return found == job.attempts.rend() ? nullptr : &*found;
+}
+
+/// A worker from which runs were taken has no say in what others run.
+Model::Meant Model::meant_by(ClientNumber client, const std::string& jid) {
   const std::string& wid = clients_.at(client).wid;
-  return job.wid != wid &&
-         std::any_of(job.attempts.begin(), job.attempts.end(), [&](const ModelAttempt& attempt) {
-           return attempt.end == AttemptEnd::kWorkerLost && attempt.wid == wid;
-         });
+  Meant meant;
+  for (auto& [id, job] : facts.jobs) {
+    if (jid_of(id, job) != jid) continue;
+    const bool is_run = job.state == JobState::kReserved && job.client == 0;
+    const ModelAttempt* const taken = taken_from(wid, job);
+    if (is_run && job.wid == wid) return {.held = id};
+    if (is_run && meant.held == 0) meant.held = id;
+    if (is_run && taken != nullptr) meant.overtaken = id;
+    const bool waits = job.state != JobState::kReserved && job.is_pushed;
+    if (waits && taken != nullptr && taken == &job.attempts.back()) meant.late = id;
+  }
+  if (meant.late != 0) return {.late = meant.late};
+  if (meant.overtaken != 0) return {.overtaken = meant.overtaken};
+  return lost_runs_.contains(wid) ? Meant{} : meant;
+}
+
+void Model::acknowledge(ClientNumber client, const Meant& meant, Time now) {
+  if (meant.overtaken != 0 && takes_longer()) {
+    ModelJob& job = facts.jobs.at(meant.overtaken);
+    ModelAttempt* const taken = taken_from(clients_.at(client).wid, job);
+    if (taken->end == AttemptEnd::kWorkerLost) taken->end = AttemptEnd::kEndedLate;
+  }
+  const JobId id = meant.late != 0 ? meant.late : meant.held;
+  if (id == 0) return;
+  ++facts.processed;
+  end(id, End::kSucceeded, now);
 }
 
 /// It is ready again; but dead, when it has lost so many workers in a row.
@@ -58,6 +93,7 @@ void Model::bring_back_lost(Time now) {
   for (const JobId id : in_order(JobState::kReserved, "")) {
     ModelJob& job = facts.jobs.at(id);
     if (!is_lost(job, now) || !has_moved(id, job)) continue;
+    lost_runs_.insert(job.wid);
     std::size_t in_a_row = 1;
     for (auto it = job.attempts.rbegin(); it != job.attempts.rend(); ++it, ++in_a_row) {
       // One with a failure was its death, and somebody has retried it since.

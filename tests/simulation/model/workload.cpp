@@ -30,7 +30,7 @@ constexpr std::array kWorkerWeights = {
 
 constexpr std::array kFeatureWorkerWeights = {
     Weight{Verb::kPush, 220},     Weight{Verb::kPushBulk, 40},    Weight{Verb::kFetch, 300},
-    Weight{Verb::kAck, 220},      Weight{Verb::kFail, 100},       Weight{Verb::kBeat, 50},
+    Weight{Verb::kAck, 220},      Weight{Verb::kFail, 100},       Weight{Verb::kBeat, 200},
     Weight{Verb::kPauseQueue, 8}, Weight{Verb::kResumeQueue, 25}, Weight{Verb::kRemoveQueue, 5},
     Weight{Verb::kMutate, 30},    Weight{Verb::kInfo, 20},        Weight{Verb::kFlush, 1},
     Weight{Verb::kTrackSet, 50},  Weight{Verb::kTrackGet, 60},    Weight{Verb::kBatchNew, 50},
@@ -123,11 +123,17 @@ JobId Workload::draw_id(const Model& model, ClientNumber client) {
 std::string Workload::draw_held_jid(const Model& model, const std::string& wid) {
   std::vector<std::string> own;
   std::vector<std::string> any;
+  std::vector<std::string> taken;  // that it held before
   for (const auto& [id, job] : model.facts.jobs) {
+    const bool was_own = std::any_of(job.attempts.begin(), job.attempts.end(),
+                                     [&](const ModelAttempt& each) { return each.wid == wid; });
+    const bool is_own = job.state == JobState::kReserved && job.wid == wid;
+    if (was_own && !is_own) taken.push_back(jid_of(id, job));
     if (job.state != JobState::kReserved || job.client != 0) continue;
     any.push_back(jid_of(id, job));
     if (job.wid == wid) own.push_back(any.back());
   }
+  if (!taken.empty() && random_.one_in(4)) return random_.pick(taken);
   if (!own.empty() && !random_.one_in(8)) return random_.pick(own);
   if (!any.empty() && !random_.one_in(8)) return random_.pick(any);
   return "nobody-has-it";

@@ -7,24 +7,25 @@ namespace millrace {
 void GoneWorkers::begin(WorkerRules rules, Time now) {
   rules_ = rules;
   if (rules_.timeout) start_due_ = now + *rules_.timeout;
+  has_unknown_holders_ = true;
 }
 
-void GoneWorkers::add(const Worker& worker, Time alive_at, HeldJobs jobs) {
+void GoneWorkers::add(const Worker& worker, bool keeps_jobs, Time now) {
   if (!rules_.timeout) return;
   remove(worker.wid);
   if (workers_.size() >= kCountMax) return;
-  const Time due = alive_at + *rules_.timeout;
+  const Time due = now + *rules_.timeout;
   workers_[worker.wid] = {.hostname = worker.hostname,
                           .pid = worker.pid,
                           .due = due,
-                          .keeps_jobs = jobs == HeldJobs::kStay};
+                          .keeps_jobs = keeps_jobs,
+                          .has_beaten = worker.has_beaten};
   due_.emplace(due, worker.wid);
 }
 
 bool GoneWorkers::remove(std::string_view wid) {
   const auto found = workers_.find(wid);
-  // Nobody has looked yet at what is held from before the start.
-  if (found == workers_.end()) return start_due_ != kNever;
+  if (found == workers_.end()) return has_unknown_holders_;
   due_.erase({found->second.due, std::string(wid)});
   workers_.erase(found);
   return true;
@@ -37,7 +38,19 @@ const GoneWorker* GoneWorkers::find(std::string_view wid) const {
 
 void GoneWorkers::note_holding(std::string_view wid) {
   const auto found = workers_.find(wid);
-  if (found != workers_.end()) found->second.holds_jobs = true;
+  if (found != workers_.end()) {
+    found->second.holds_jobs = true;
+  } else {
+    has_seen_unknown_ = true;
+  }
+}
+
+void GoneWorkers::note_lost_run(std::string_view wid) {
+  if (wid.empty() || !lost_runs_.emplace(wid).second) return;
+  lost_run_order_.emplace_back(wid);
+  if (lost_run_order_.size() <= kCountMax) return;
+  lost_runs_.erase(lost_run_order_.front());
+  lost_run_order_.pop_front();
 }
 
 Time GoneWorkers::next_due() const {
@@ -49,14 +62,21 @@ void GoneWorkers::begin_look(Time now) {
   looks_before_start_ = start_due_ <= now;
   if (looks_before_start_) start_due_ = kNever;
   for (auto& [wid, worker] : workers_) worker.holds_jobs = false;
+  has_seen_unknown_ = false;
 }
 
-bool GoneWorkers::is_lost(const GoneWorker* worker, bool is_from_before) const {
-  if (worker != nullptr) return !worker->keeps_jobs && worker->due <= look_began_;
-  return is_from_before && looks_before_start_;
+bool GoneWorkers::is_lost(const GoneWorker* worker, const Job& job) const {
+  const bool holder_beats = job.has_mark(job_marks::kHolderBeats);
+  if (worker != nullptr) {
+    return !worker->keeps_jobs && worker->due <= look_began_ &&
+           (worker->has_beaten || holder_beats);
+  }
+  const bool is_from_before = job.reservation()->consumer == 0;
+  return is_from_before && looks_before_start_ && holder_beats;
 }
 
 void GoneWorkers::end_look() {
+  has_unknown_holders_ = has_seen_unknown_ || start_due_ != kNever;
   while (!due_.empty() && due_.begin()->first <= look_began_) due_.erase(due_.begin());
   for (auto worker = workers_.begin(); worker != workers_.end();) {
     const auto here = worker++;

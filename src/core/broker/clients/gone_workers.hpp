@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "base/text_map.hpp"
+#include "core/model/job.hpp"
 #include "core/model/types.hpp"
 #include "core/model/worker.hpp"
 
@@ -20,8 +22,9 @@ namespace millrace {
 struct GoneWorker {
   std::string hostname;
   std::int64_t pid = 0;
-  Time due = kNever;        ///< from then on its jobs come back, unless they stay
-  bool keeps_jobs = false;  ///< they stay with it until their reservations run out
+  Time due = kNever;        ///< from then on it is lost
+  bool keeps_jobs = false;  ///< it is never lost: it said END, or the server closed its connection
+  bool has_beaten = false;  ///< else only jobs with `job_marks::kHolderBeats` come back
   bool holds_jobs = true;   ///< as far as the look at hand, or the last one, has seen
 };
 
@@ -33,32 +36,36 @@ class GoneWorkers {
   /// all reservations begins and ends with a walk over these, in one turn.
   static constexpr std::size_t kCountMax = 10'000;
 
-  enum class HeldJobs : std::uint8_t { kComeBack, kStay };
-
   /// To be called before any client connects.
   void begin(WorkerRules rules, Time now);
   [[nodiscard]] const WorkerRules& rules() const { return rules_; }
 
-  /// Its last connection has closed. `alive_at` is the last sign of life.
-  void add(const Worker& worker, Time alive_at, HeldJobs jobs);
+  /// Its last connection has closed.
+  void add(const Worker& worker, bool keeps_jobs, Time now);
   /// The worker is connected. True: it may hold jobs.
   bool remove(std::string_view wid);
 
   /// Null when it is connected, holds nothing, or is from before the start.
   [[nodiscard]] const GoneWorker* find(std::string_view wid) const;
-  /// The look at hand has met a job that it holds and keeps.
+  /// The look at hand has met a job that this worker, which is not connected, holds and keeps.
   void note_holding(std::string_view wid);
 
   [[nodiscard]] std::size_t count() const { return workers_.size(); }
+
+  /// A run was taken from the worker: it was lost, or its reservation ran out. What it reports
+  /// later may be about that run. Of `kCountMax` workers this is remembered, until the process
+  /// ends.
+  void note_lost_run(std::string_view wid);
+  [[nodiscard]] bool has_lost_run(std::string_view wid) const { return lost_runs_.contains(wid); }
 
   /// When a worker has been gone for the whole time.
   [[nodiscard]] Time next_due() const;
 
   /// All reservations are looked at from now on; what is lost by now comes back.
   void begin_look(Time now);
-  /// Whether the jobs of that worker are to come back, which is not connected. `is_from_before`:
-  /// it has the job since before the start.
-  [[nodiscard]] bool is_lost(const GoneWorker* worker, bool is_from_before) const;
+  /// Whether the running job is to come back. Its worker is not connected; null: it was not since
+  /// the start, or holds nothing that was taken since.
+  [[nodiscard]] bool is_lost(const GoneWorker* worker, const Job& job) const;
   /// All were. Workers that hold nothing are forgotten.
   void end_look();
 
@@ -66,9 +73,15 @@ class GoneWorkers {
   WorkerRules rules_;
   TextMap<GoneWorker> workers_;
   absl::btree_set<std::pair<Time, std::string>> due_;
+  TextSet lost_runs_;
+  std::deque<std::string> lost_run_order_;  ///< the oldest first
   Time start_due_ = kNever;  ///< when workers from before the start are lost; kNever: they were
   Time look_began_{};
   bool looks_before_start_ = false;  ///< in the look at hand
+  /// Workers that did not come back may hold jobs from before the start, and in the look at hand
+  /// one was seen.
+  bool has_unknown_holders_ = false;
+  bool has_seen_unknown_ = false;
 };
 
 }  // namespace millrace

@@ -126,9 +126,9 @@ std::size_t Waits::serve(QueueId id, Time now) {
     CHECK(client.wait);
     // Before the wait ends, since it can fail: then the client waits on.
     const Job& job = store_.jobs().with_body(entry->slot);
-    Reservation reservation = reservation_for(client.id, client.wait->wid);
+    std::optional<std::string> wid = client.wait->wid;
     end(client);
-    reservations_.begin_next(job, std::move(reservation), now);
+    reservations_.begin_next(job, client, std::move(wid), now);
     clients_.deliver(client, {.kind = Delivery::Kind::kJob, .job = &job}, now);
   }
   return served;

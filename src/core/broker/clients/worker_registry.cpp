@@ -1,6 +1,7 @@
 #include "core/broker/clients/worker_registry.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace millrace {
 namespace {
@@ -22,6 +23,7 @@ Answer<Done> WorkerRegistry::add(ClientId id, WorkerHello hello, Time now) {
   const auto [place, is_new] = workers_.try_emplace(hello.wid);
   Worker& worker = place->second;
   worker.clients.insert(id);
+  client.worker_beats = worker.has_beaten;
   if (!is_new) return Done{};
   worker.wid = std::move(hello.wid);
   worker.hostname = std::move(hello.hostname);
@@ -30,27 +32,20 @@ Answer<Done> WorkerRegistry::add(ClientId id, WorkerHello hello, Time now) {
   worker.started_at = now;
   worker.last_beat = now;
   worker.may_hold_jobs = parts_.gone.remove(worker.wid);
-  parts_.throttles.set_worker_lives(worker.wid, true);
   next_reaping_ = std::min(next_reaping_, now + kReapingInterval);
   return Done{};
 }
 
-/// One notion of a worker that is gone, for its slots and for its jobs.
 void WorkerRegistry::remove(const Client& client, Time now) {
   if (client.wid.empty()) return;
   const auto worker = workers_.find(client.wid);
   CHECK(worker != workers_.end());
   const std::size_t erased = worker->second.clients.erase(client.id);
   CHECK(erased == 1);
-  worker->second.may_hold_jobs |= client.has_fetched;
+  worker->second.may_hold_jobs |= client.has_taken;
   // A worker may connect again: its jobs stay reserved until its time is over.
   if (!worker->second.clients.empty()) return;
-  if (worker->second.may_hold_jobs) {
-    const bool stays = client.has_said_end;
-    parts_.gone.add(worker->second, now,
-                    stays ? GoneWorkers::HeldJobs::kStay : GoneWorkers::HeldJobs::kComeBack);
-  }
-  parts_.throttles.set_worker_lives(client.wid, false);
+  if (worker->second.may_hold_jobs) parts_.gone.add(worker->second, client.keeps_jobs, now);
   workers_.erase(worker);
 }
 
@@ -59,7 +54,9 @@ Answer<Worker::State> WorkerRegistry::beat(std::string_view wid, Worker::State a
   const auto found = workers_.find(std::string(wid));
   if (found == workers_.end()) return Refusal::kNotFound;
   found->second.last_beat = now;
-  found->second.has_beaten = true;
+  if (!std::exchange(found->second.has_beaten, true)) {
+    for (const ClientId id : found->second.clients) parts_.clients.at(id).worker_beats = true;
+  }
   found->second.rss_kb = rss_kb;
   return advance(found->second, asked, now);
 }
@@ -101,7 +98,7 @@ void WorkerRegistry::reap(Time now) {
   // Names, since a worker that is evicted leaves the map.
   std::vector<std::string> silent;
   for (const auto& [wid, worker] : workers_) {
-    if (now - worker.last_beat > kHeartbeatLimit) silent.push_back(wid);
+    if (now - worker.last_beat > kHeartbeatLimit && !has_taken(worker)) silent.push_back(wid);
   }
   for (const std::string& wid : silent) {
     const auto worker = workers_.find(wid);
@@ -112,26 +109,24 @@ void WorkerRegistry::reap(Time now) {
   next_reaping_ = workers_.empty() ? kNever : now + kReapingInterval;
 }
 
-bool WorkerRegistry::extends(const Reservation& held) const {
+bool WorkerRegistry::extends(const Reservation& held, Time now) const {
   if (!parts_.gone.rules().extends || held.wid.empty()) return false;
   const auto found = workers_.find(held.wid);
-  return found != workers_.end() && found->second.has_beaten;
+  return found != workers_.end() && found->second.has_beaten &&
+         now - found->second.last_beat <= kHeartbeatLimit;
 }
 
-/// The connections stay until their sessions close them, and by then the worker is gone. A client
-/// that never beats may well be alive: its connection was there until now.
+/// Its report of a job needs the connection, and a connection that stays open tells that the worker
+/// has not ended. The system ends one whose machine is gone.
+bool WorkerRegistry::has_taken(const Worker& worker) const {
+  return worker.may_hold_jobs || std::ranges::any_of(worker.clients, [this](ClientId id) {
+           return parts_.clients.at(id).has_taken;
+         });
+}
+
+/// The connections stay until their sessions close them, and by then the worker is gone.
 void WorkerRegistry::evict(const Worker& worker, Time now) {
   ++parts_.tally.workers_reaped;
-  parts_.throttles.set_worker_lives(worker.wid, false);
-  bool may_hold_jobs = worker.may_hold_jobs;
-  for (const ClientId id : worker.clients) {
-    may_hold_jobs = may_hold_jobs || parts_.clients.at(id).has_fetched;
-  }
-  if (may_hold_jobs) {
-    parts_.gone.add(
-        worker, worker.last_beat,
-        worker.has_beaten ? GoneWorkers::HeldJobs::kComeBack : GoneWorkers::HeldJobs::kStay);
-  }
   for (const ClientId id : worker.clients) {
     Client& client = parts_.clients.at(id);
     client.wid.clear();

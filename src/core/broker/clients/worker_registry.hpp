@@ -11,12 +11,12 @@
 #include "core/model/refusal.hpp"
 #include "core/model/worker.hpp"
 #include "core/state/view.hpp"
-#include "core/throttle/throttles.hpp"
 
 namespace millrace {
 
 /// The workers that are connected. A worker is created by its first connection and removed with its
-/// last one, or when it sends no BEAT for `kHeartbeatLimit`. Nothing of it is stored.
+/// last one, or when it sends no BEAT for `kHeartbeatLimit` and was handed no job. Nothing of it is
+/// stored.
 class WorkerRegistry {
  public:
   /// All of them outlive this.
@@ -24,8 +24,7 @@ class WorkerRegistry {
     Queues& queues;
     ConnectedClients& clients;
     Waits& waits;
-    Throttles& throttles;  ///< the slots of a worker that is gone count no more
-    GoneWorkers& gone;     ///< and its jobs come back later
+    GoneWorkers& gone;
     Tally& tally;
   };
   explicit WorkerRegistry(Parts parts) : parts_(parts) {}
@@ -51,7 +50,7 @@ class WorkerRegistry {
   }
 
   /// The reservation does not run out, since its worker is there and beats.
-  [[nodiscard]] bool extends(const Reservation& held) const;
+  [[nodiscard]] bool extends(const Reservation& held, Time now) const;
 
   /// Removes the workers that have been silent for too long, and evicts their connections.
   void reap(Time now);
@@ -59,6 +58,7 @@ class WorkerRegistry {
   [[nodiscard]] Time next_due() const { return next_reaping_; }
 
  private:
+  [[nodiscard]] bool has_taken(const Worker& worker) const;
   void note_queues(Client& client, const std::vector<std::string_view>& queues, Time now);
   Worker::State advance(Worker& worker, Worker::State asked, Time now);
   void evict(const Worker& worker, Time now);

@@ -26,4 +26,14 @@ void AttemptLog::note(const Job& job, Attempt attempt, Time now) {
   ledger_.commit(AttemptEnded{.id = job.id, .attempt = std::move(attempt)});
 }
 
+void AttemptLog::note_ended_late(const Job& job, std::string_view wid) {
+  const Attempts* const attempts = ledger_.store().jobs().attempts_of(job);
+  const Attempt* const taken = attempts == nullptr ? nullptr : attempts->find_taken(wid);
+  if (taken == nullptr || taken->end != AttemptEnd::kWorkerLost || !admission_.admits_growth())
+    return;
+  Attempt attempt = *taken;
+  attempt.end = AttemptEnd::kEndedLate;
+  ledger_.commit(AttemptEnded{.id = job.id, .attempt = std::move(attempt)});
+}
+
 }  // namespace millrace

@@ -19,6 +19,9 @@ class AttemptLog {
   /// The run of this reserved job has just ended: `attempt` says how, and the rest is filled in. To
   /// be called before the job changes. Nothing is recorded while records must not grow.
   void note(const Job& job, Attempt attempt, Time now);
+  /// The run that was taken from this worker has ended well, and another worker runs the job by
+  /// now.
+  void note_ended_late(const Job& job, std::string_view wid);
 
  private:
   Ledger& ledger_;

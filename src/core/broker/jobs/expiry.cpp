@@ -41,14 +41,15 @@ void Expiry::end_due(Time now) {
 
 void Expiry::end(const Job& job, Time now) {
   CHECK(job.state == JobState::kReserved);
-  if (parts_.workers.extends(*job.reservation())) {
+  if (parts_.workers.extends(*job.reservation(), now)) {
     JobFields fields = job.fields();
     fields.when = now + std::chrono::seconds(job.ttr_s);
-    return parts_.events.change_held(job, std::move(fields), now);
+    return parts_.events.change(job, std::move(fields), now);
   }
   if (job.reservation()->is_held_by_worker()) {
     // For a worker it is a failed run, with the texts of the reference server.
     ++parts_.tally.reservations_expired;
+    parts_.gone.note_lost_run(job.reservation()->wid);
     FailedRun run{.errtype = "ReservationExpired",
                   .message = "Faktory job reservation expired",
                   .backtrace = {},

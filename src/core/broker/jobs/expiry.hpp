@@ -19,6 +19,7 @@ class Expiry {
     const Store& store;
     const AdmissionControl& admission;
     const WorkerRegistry& workers;
+    GoneWorkers& gone;
     JobEvents& events;
     JobMoves& moves;
     AttemptLog& attempts;

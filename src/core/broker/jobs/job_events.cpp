@@ -126,11 +126,8 @@ void JobEvents::take_lock(const JobFeatures& features, JobFields& fields) {
 void JobEvents::lose_lock(const Job& job, JobFields fields) {
   clear_mark(fields, job_marks::kHoldsLock);
   JobChanged record{.id = job.id, .fields = std::move(fields)};
-  if (job.state != JobState::kReserved) return ledger_.commit(std::move(record));
-  while_held(job, [&] {
-    record.fields.is_held_by_connection() ? ledger_.commit_held(std::move(record))
-                                          : ledger_.commit(std::move(record));
-  });
+  record.fields.is_held_by_connection() ? ledger_.commit_held(std::move(record))
+                                        : ledger_.commit(std::move(record));
 }
 
 void JobEvents::free_lock(const Job& job, Time now) {

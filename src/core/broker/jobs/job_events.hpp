@@ -55,10 +55,6 @@ class JobEvents {
     if (job.features) follow(job, fields, now);
     ledger_.commit(JobChanged{.id = job.id, .fields = std::move(fields)});
   }
-  /// The same for a job that its client keeps. One that is gone gets no slot back by it.
-  void change_held(const Job& job, JobFields fields, Time now) {
-    while_held(job, [&] { change(job, std::move(fields), now); });
-  }
   /// The same, with the whole job: see `Ledger::commit_whole`.
   void change_whole(const Job& job, JobFields fields, Time now);
 
@@ -80,16 +76,6 @@ class JobEvents {
   }
 
  private:
-  /// Its slot is counted anew by the change, which is no sign of life of who holds the job.
-  template <typename Change>
-  void while_held(const Job& job, const Change& change) {
-    Throttles& throttles = ledger_.store().throttles();
-    const Reservation held = *job.reservation();
-    const bool was_alive = throttles.lives(held);
-    change();
-    if (!was_alive) throttles.end_holder(held);
-  }
-
   /// Of what the log tells, memory has no more and no less: so where the log must not grow, nobody
   /// remembers an end that would be in it.
   void note_finished(const Job& job, JobEnd end, Time now) {

@@ -43,22 +43,25 @@ void LostJobs::look(Time now) {
     }
     looked_to_ = *place;
     const Job& job = parts_.store.jobs().at(place->slot);
-    if (is_lost(*job.reservation())) bring_back(job, now);
+    if (is_lost(job)) bring_back(job, now);
   }
 }
 
-bool LostJobs::is_lost(const Reservation& held) {
+bool LostJobs::is_lost(const Job& job) {
+  const Reservation& held = *job.reservation();
   if (!held.is_held_by_worker() || held.wid.empty() || parts_.workers.contains(held.wid)) {
     return false;
   }
-  const bool is_from_before = held.consumer == 0;
-  if (parts_.gone.is_lost(parts_.gone.find(held.wid), is_from_before)) return true;
+  if (parts_.gone.is_lost(parts_.gone.find(held.wid), job)) return true;
   parts_.gone.note_holding(held.wid);
   return false;
 }
 
 void LostJobs::bring_back(const Job& job, Time now) {
   ++parts_.tally.jobs_lost;
+  parts_.gone.note_lost_run(job.reservation()->wid);
+  parts_.store.throttles().count_reclaimed(job);
+  if (watch_ != nullptr) watch_->on_taken_back(job, parts_.store.queues().at(job.queue), now);
   const Attempts* const attempts = parts_.store.jobs().attempts_of(job);
   const std::size_t in_a_row = (attempts == nullptr ? 0 : attempts->lost_in_a_row()) + 1;
   const std::uint32_t most = parts_.gone.rules().poison_after;

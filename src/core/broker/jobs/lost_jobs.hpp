@@ -9,6 +9,7 @@
 #include "core/broker/jobs/retries.hpp"
 #include "core/model/order.hpp"
 #include "core/model/worker.hpp"
+#include "core/ports/loss_watch.hpp"
 #include "core/state/view.hpp"
 
 namespace millrace {
@@ -19,7 +20,7 @@ class LostJobs {
  public:
   /// The parts that it works on. They outlive it.
   struct Parts {
-    const Store& store;
+    Store& store;
     const AdmissionControl& admission;
     GoneWorkers& gone;
     const Workers& workers;
@@ -35,15 +36,19 @@ class LostJobs {
   /// When it has something to do.
   [[nodiscard]] Time next_due() const;
 
+  /// See `Broker::watch_losses`.
+  void watch(LossWatch* watch) { watch_ = watch; }
+
  private:
   void look(Time now);
-  [[nodiscard]] bool is_lost(const Reservation& held);
+  [[nodiscard]] bool is_lost(const Job& job);
   void bring_back(const Job& job, Time now);
 
   Parts parts_;
   bool is_looking_ = false;
   std::optional<TimeEntry> looked_to_;  ///< the last reservation that was looked at
   Time next_look_ = kAtOnce;
+  LossWatch* watch_ = nullptr;
 };
 
 }  // namespace millrace

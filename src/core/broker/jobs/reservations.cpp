@@ -11,7 +11,8 @@ constexpr std::size_t kNamesakesMax = 64;
 
 }  // namespace
 
-const Job& Reservations::begin(const Job& job, Reservation reservation, Time now) {
+const Job& Reservations::begin(const Job& job, Client& client, std::optional<std::string> wid,
+                               Time now) {
   CHECK(job.state != JobState::kReserved);
   Store& store = ledger_.store();
   // First, since it can fail: the holder is shown the body, and a worker's job is named in it.
@@ -20,12 +21,19 @@ const Job& Reservations::begin(const Job& job, Reservation reservation, Time now
   meter.last_reserved_at = now;
   // `reserve-job` also takes delayed and buried jobs, which waited for nothing.
   if (job.state == JobState::kReady) meter.wait.add(now - job.enqueued_at);
-  reservation.reserved_at = now;
-  if (reservation.is_held_by_worker()) {
+  Reservation reservation{.client = wid ? 0 : client.id,
+                          .consumer = client.id,
+                          .wid = {},
+                          .jid = {},
+                          .reserved_at = now};
+  JobFields fields = job.fields();
+  if (wid) {
     // In the record: ACK finds the job by it after a restart, without reading bodies.
     reservation.jid = format_.identify(job).jid.substr(0, kJidBytesMax);
+    reservation.wid = *std::move(wid);
+    client.has_taken = true;
+    if (client.worker_beats) fields.marks |= job_marks::kHolderBeats;
   }
-  JobFields fields = job.fields();
   fields.state = JobState::kReserved;
   fields.when = now + std::chrono::seconds(job.ttr_s);
   fields.edit_history().reservation = std::move(reservation);
@@ -40,8 +48,9 @@ const Job& Reservations::begin(const Job& job, Reservation reservation, Time now
   return job;
 }
 
-const Job& Reservations::begin_next(const Job& job, Reservation reservation, Time now) {
-  begin(job, std::move(reservation), now);
+const Job& Reservations::begin_next(const Job& job, Client& client, std::optional<std::string> wid,
+                                    Time now) {
+  begin(job, client, std::move(wid), now);
   expect_next(ledger_.store().queues().at(job.queue));
   return job;
 }
@@ -149,22 +158,40 @@ const Job* Reservations::held_by_connection(ClientId client, JobId id) const {
   return job->reservation()->client == client ? job : nullptr;
 }
 
-const Job* Reservations::held_under(std::string_view jid, std::string_view wid) const {
+Reservations::Meant Reservations::meant_by(std::string_view jid, std::string_view wid) const {
   const Store& store = ledger_.store();
-  const JobOrders::JobIds* ids = store.orders().held_under(jid);
-  if (ids == nullptr) return nullptr;
+  const JobOrders::JobIds* const ids = store.orders().held_under(jid);
+  const Job* overtaken = nullptr;
   std::size_t looked_at = 0;
-  for (const JobId id : *ids) {
-    const Job* job = store.jobs().find(id);
-    CHECK(job != nullptr && job->reservation() != nullptr);
-    if (job->reservation()->wid == wid) return job;
-    if (++looked_at == kNamesakesMax) break;
+  if (ids != nullptr) {
+    for (const JobId id : *ids) {
+      const Job* const job = store.jobs().find(id);
+      CHECK(job != nullptr && job->reservation() != nullptr);
+      if (job->reservation()->wid == wid) return {.held = job};
+      const Attempts* const attempts = wid.empty() ? nullptr : store.jobs().attempts_of(*job);
+      if (attempts != nullptr && attempts->was_taken_from(wid)) overtaken = job;
+      if (++looked_at == kNamesakesMax) break;
+    }
   }
-  // FWP names a job by its jid only, and any client may report it: any job of that name will do.
-  const Job* const oldest = store.jobs().find(*ids->begin());
-  const Attempts* const attempts = store.jobs().attempts_of(*oldest);
-  // What it says of a run that is over must not end the run of another worker.
-  return !wid.empty() && attempts != nullptr && attempts->was_lost_by(wid) ? nullptr : oldest;
+  if (const Job* const late = late_run(jid, wid)) return {.late = late};
+  if (overtaken != nullptr) return {.overtaken = overtaken};
+  // The job that it means may have ended since, or has forgotten that attempt.
+  if (ids == nullptr || gone_.has_lost_run(wid)) return {};
+  return {.held = store.jobs().find(*ids->begin())};
+}
+
+const Job* Reservations::late_run(std::string_view jid, std::string_view wid) const {
+  if (wid.empty()) return nullptr;
+  const Jobs& jobs = ledger_.store().jobs();
+  for (const JobSlot slot : jobs.names().candidates(format_.hash_of_name(jid), kNamesakesMax)) {
+    const Job& job = jobs.at(slot);
+    const Attempts* const attempts = jobs.attempts_of(job);
+    if (job.state == JobState::kReserved || attempts == nullptr) continue;
+    if (!attempts->was_last_taken_from(wid)) continue;
+    jobs.load_body(job);
+    if (format_.identify(job).jid == jid) return &job;
+  }
+  return nullptr;
 }
 
 Time Reservations::deadline_soon_at(ClientId client) const {
@@ -172,14 +199,13 @@ Time Reservations::deadline_soon_at(ClientId client) const {
   return held == nullptr ? kNever : held->begin()->when - kSafetyMargin;
 }
 
-void Reservations::count_run(const Job& job, RunEnd end, Time now) {
-  CHECK(job.state == JobState::kReserved);
+void Reservations::count_run(const Job& job, RunEnd end, Time began, Time now) {
   // Failed runs count as processed too (Faktory).
   ledger_.count_processed(now);
   Queue& queue = ledger_.store().queues().at(job.queue);
   QueueMeter& meter = queue.measured();
   meter.processed.add(now);
-  const Duration took = now - job.reservation()->reserved_at;
+  const Duration took = now - began;
   meter.run.add(took);
   types_.note_run(job, end, took, now);
   if (end == RunEnd::kFailed) {

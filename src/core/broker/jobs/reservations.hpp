@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/broker/clients/gone_workers.hpp"
 #include "core/broker/features/expired_jobs.hpp"
 #include "core/broker/features/type_meters.hpp"
 #include "core/broker/jobs/job_events.hpp"
@@ -20,30 +21,25 @@ namespace millrace {
 /// left (beanstalk protocol).
 inline constexpr Duration kSafetyMargin = 1s;
 
-/// The hold of a worker where the request names one, else of the connection.
-[[nodiscard]] inline Reservation reservation_for(ClientId client,
-                                                 const std::optional<std::string>& wid) {
-  return {.client = wid ? 0 : client,
-          .consumer = client,
-          .wid = wid.value_or(""),
-          .jid = {},
-          .reserved_at = {}};
-}
-
 /// Begins reservations and finds the ones that clients mean. `JobMoves` ends them.
 class Reservations {
  public:
   /// All of them outlive this.
   Reservations(Ledger& ledger, JobEvents& events, ExpiredJobs& expired, TypeMeters& types,
-               const WorkUnitFormat& format)
-      : ledger_(ledger), events_(events), expired_(expired), types_(types), format_(format) {}
+               const WorkUnitFormat& format, const GoneWorkers& gone)
+      : ledger_(ledger),
+        events_(events),
+        expired_(expired),
+        types_(types),
+        format_(format),
+        gone_(gone) {}
 
-  /// Reserves the job, which nobody holds, from now until its TTR is over. `reservation` names
-  /// the holder; the rest is filled in. The body is in memory afterwards. Throws
+  /// Reserves the job, which nobody holds, from now until its TTR is over: for the worker `wid` of
+  /// the client, or without one for the connection. The body is in memory afterwards. Throws
   /// std::runtime_error, and changes nothing, when it cannot be read back.
-  const Job& begin(const Job& job, Reservation reservation, Time now);
+  const Job& begin(const Job& job, Client& client, std::optional<std::string> wid, Time now);
   /// The same with a job that `next` or `choose` has answered.
-  const Job& begin_next(const Job& job, Reservation reservation, Time now);
+  const Job& begin_next(const Job& job, Client& client, std::optional<std::string> wid, Time now);
 
   /// The place of the job that the queue hands out next; nullopt when there is none that may be
   /// run. To be asked where the queue is open: neither paused nor at its limits. Removes expired
@@ -62,16 +58,27 @@ class Reservations {
 
   /// The job, if that connection holds it; else null.
   [[nodiscard]] const Job* held_by_connection(ClientId client, JobId id) const;
-  /// The job of that name that a worker holds, if there is one. Of several, that of this worker if
-  /// it is among the 64 oldest, else the oldest; but none that this worker has lost.
-  [[nodiscard]] const Job* held_under(std::string_view jid, std::string_view wid) const;
+  /// What a client of this worker means when it reports a job of that name. FWP has no other name
+  /// for a job, and any client may report it.
+  struct Meant {
+    /// The job that this worker holds; without one, the oldest that any worker holds. Of namesakes,
+    /// 64 are looked at.
+    const Job* held = nullptr;
+    /// This worker held the job last, and its run was taken from it: the job waits to run again.
+    const Job* late = nullptr;
+    /// The same, but another worker runs the job by now.
+    const Job* overtaken = nullptr;
+  };
+  /// A report of a run that was taken from this worker means that run, and never that of another
+  /// worker. Throws std::runtime_error when a body cannot be read back.
+  [[nodiscard]] Meant meant_by(std::string_view jid, std::string_view wid) const;
 
   /// When the connection must be told that a deadline is near; kNever when it holds nothing.
   [[nodiscard]] Time deadline_soon_at(ClientId client) const;
 
-  /// Counts the run of a reserved job, which has just ended: in the totals, and in the measurements
-  /// of its queue and type. `watch` is told of it.
-  void count_run(const Job& job, RunEnd end, Time now);
+  /// Counts the run of a job, which has just ended: in the totals, and in the measurements of its
+  /// queue and type. `watch` is told of it. `began`: when the job was reserved for it.
+  void count_run(const Job& job, RunEnd end, Time began, Time now);
 
   /// See `Broker::watch_runs`.
   void watch_runs(RunWatch* watch) { watch_ = watch; }
@@ -80,6 +87,7 @@ class Reservations {
   [[nodiscard]] std::uint64_t step_count() const { return step_count_; }
 
  private:
+  [[nodiscard]] const Job* late_run(std::string_view jid, std::string_view wid) const;
   void expect_next(Queue& queue);
   void look_up(const ReserveRequest& request) const;
   [[nodiscard]] std::optional<ReadyEntry> next_in_line(Queue& queue, Time now);
@@ -91,6 +99,7 @@ class Reservations {
   ExpiredJobs& expired_;
   TypeMeters& types_;
   const WorkUnitFormat& format_;
+  const GoneWorkers& gone_;
   std::uint64_t step_count_ = 0;
   RunWatch* watch_ = nullptr;
 };

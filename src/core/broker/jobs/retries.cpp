@@ -36,7 +36,7 @@ void Retries::fail(const Job& job, FailedRun run, Time now) {
   Ledger& ledger = parts_.ledger;
   // First, since it can fail: the body says how many retries the job wants.
   ledger.store().jobs().load_body(job);
-  parts_.reservations.count_run(job, RunEnd::kFailed, now);
+  parts_.reservations.count_run(job, RunEnd::kFailed, job.reservation()->reserved_at, now);
   // A job that costs one worker after the other is not tried again, whatever it asks for.
   const std::int64_t wanted = parts_.format.identify(job).retry;
   const bool is_lost = run.end == AttemptEnd::kWorkerLost;

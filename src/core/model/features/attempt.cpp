@@ -17,7 +17,10 @@ void take_room(std::string& text, std::size_t& left) {
 }  // namespace
 
 void Attempts::add(Attempt attempt, const Failure* failure) {
-  if (!list.empty() && attempt.number <= list.back().number) return;
+  if (!list.empty() && attempt.number <= list.back().number) {
+    if (attempt.end == AttemptEnd::kEndedLate) end_late(attempt.number);
+    return;
+  }
   if (attempt.has_failure && failure != nullptr) {
     const auto told = std::find_if(list.rbegin(), list.rend(),
                                    [](const Attempt& known) { return known.has_failure; });
@@ -75,11 +78,27 @@ std::size_t Attempts::lost_in_a_row() const {
   return static_cast<std::size_t>(other - list.rbegin());
 }
 
-bool Attempts::was_lost_by(std::string_view wid) const {
+void Attempts::end_late(std::uint32_t number) {
+  for (Attempt& attempt : list) {
+    const bool is_lost = attempt.number == number && attempt.end == AttemptEnd::kWorkerLost;
+    if (is_lost) attempt.end = AttemptEnd::kEndedLate;
+  }
+}
+
+const Attempt* Attempts::find_taken(std::string_view wid) const {
   const std::string_view known = wid.substr(0, kAttemptNameBytesMax);
-  return std::ranges::any_of(list, [known](const Attempt& attempt) {
-    return attempt.end == AttemptEnd::kWorkerLost && attempt.wid == known;
+  const auto found = std::find_if(list.rbegin(), list.rend(), [known](const Attempt& attempt) {
+    const bool was_taken = attempt.end == AttemptEnd::kWorkerLost ||
+                           attempt.end == AttemptEnd::kEndedLate ||
+                           attempt.end == AttemptEnd::kExpired;
+    return was_taken && attempt.wid == known;
   });
+  return found == list.rend() ? nullptr : &*found;
+}
+
+bool Attempts::was_last_taken_from(std::string_view wid) const {
+  const Attempt* const taken = find_taken(wid);
+  return taken != nullptr && taken == &list.back();
 }
 
 }  // namespace millrace

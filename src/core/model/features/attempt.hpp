@@ -17,8 +17,9 @@ enum class AttemptEnd : std::uint8_t {
   kTimedOut,    ///< the connection's did (TTR)
   kWorkerLost,  ///< the worker is gone and left the job behind
   kReleased,    ///< the worker gave the job back (FAIL)
+  kEndedLate,   ///< as kWorkerLost, but the worker reported later that the run had ended well
 };
-inline constexpr AttemptEnd kAttemptEndMax = AttemptEnd::kReleased;
+inline constexpr AttemptEnd kAttemptEndMax = AttemptEnd::kEndedLate;
 
 /// Of the names of a worker and of its host, as an attempt has them. Longer ones are cut.
 inline constexpr std::size_t kAttemptNameBytesMax = 255;
@@ -53,19 +54,27 @@ struct Attempts {
 
   std::vector<Attempt> list;
 
-  /// Adds the attempt, unless one of its number or a later one is there. `failure` is what the job
+  /// Adds the attempt, unless one of its number or a later one is there: then only `kEndedLate` is
+  /// new, of an attempt that lost its worker. `failure` is what the job
   /// has so far, or null: where the new attempt replaces it, the attempt that it tells of gets its
   /// texts, as far as they fit.
   void add(Attempt attempt, const Failure* failure);
 
   /// How many of the last ones in a row lost their workers, since the job was dead for that.
   [[nodiscard]] std::size_t lost_in_a_row() const;
-  /// Whether the worker of that name was lost while it ran the job.
-  [[nodiscard]] bool was_lost_by(std::string_view wid) const;
+  /// Whether a run was taken from the worker of that name: it was lost, or its reservation ran out.
+  [[nodiscard]] bool was_taken_from(std::string_view wid) const {
+    return find_taken(wid) != nullptr;
+  }
+  /// Whether that is the last one.
+  [[nodiscard]] bool was_last_taken_from(std::string_view wid) const;
+  /// The last run that was taken from it; null: there is none.
+  [[nodiscard]] const Attempt* find_taken(std::string_view wid) const;
 
   bool operator==(const Attempts&) const = default;
 
  private:
+  void end_late(std::uint32_t number);
   void bound();
 };
 

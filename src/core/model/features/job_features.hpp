@@ -70,7 +70,11 @@ inline constexpr std::uint8_t kHasRun = 2;     ///< once at least, to a good or 
 inline constexpr std::uint8_t kHasFailed = 4;  ///< and has not succeeded since
 /// Runs of it did not end well, and `Jobs::attempts_of` knows them. Kept by `Jobs`.
 inline constexpr std::uint8_t kHasAttempts = 8;
-inline constexpr std::uint8_t kAll = kHoldsLock | kHasRun | kHasFailed | kHasAttempts;
+/// Of a running job: its worker had sent a BEAT when it took the job, so its silence after a
+/// restart of the server means that it is lost.
+inline constexpr std::uint8_t kHolderBeats = 16;
+inline constexpr std::uint8_t kAll =
+    kHoldsLock | kHasRun | kHasFailed | kHasAttempts | kHolderBeats;
 }  // namespace job_marks
 
 /// How a job that is removed has ended. Stored (`JobFinished`): a number keeps its meaning.

@@ -20,6 +20,8 @@ const char* outcome_of(AttemptEnd end) {
       return "worker_lost";
     case AttemptEnd::kReleased:
       return "released";
+    case AttemptEnd::kEndedLate:
+      return "ended_late";
   }
   return "";
 }

@@ -38,8 +38,8 @@ std::string reached_limit(const Throttle& throttle, Time now) {
   const ThrottleLimits& limits = throttle.limits;
   if (throttle.is_counting) return "while its running jobs are counted";
   if (throttle.is_lining_up) return "while its jobs are lined up by key";
-  if (limits.concurrency != 0 && throttle.taken >= limits.concurrency) {
-    return concat(throttle.taken, " of ", limits.concurrency);
+  if (limits.concurrency != 0 && throttle.taken() >= limits.concurrency) {
+    return concat(throttle.taken(), " of ", limits.concurrency);
   }
   if (!throttle.has_room(now)) return concat(limits.rate_count, " per ", limits.rate_s, " s");
   return {};
@@ -48,7 +48,7 @@ std::string reached_limit(const Throttle& throttle, Time now) {
 }  // namespace
 
 std::uint64_t running_count(const Throttle& throttle, const Queue* queue) {
-  if (queue == nullptr || throttle.limits.has_slots()) return throttle.taken;
+  if (queue == nullptr || throttle.limits.has_slots()) return throttle.taken();
   return queue->reserved_count;
 }
 

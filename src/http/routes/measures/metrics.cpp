@@ -257,7 +257,7 @@ void show_features(const FeatureCounts& counts, const Tally& tally, MetricsPage&
       {"millrace_jobs_expired_total", "counter", "Jobs that expired before a run began.",
        tally.jobs_expired},
       {"millrace_jobs_lost_total", "counter",
-       "Jobs that came back or died since their workers were gone.", tally.jobs_lost},
+       "Jobs that returned or died because their worker was lost.", tally.jobs_lost},
       {"millrace_tracked_jobs", "gauge", "Jobs that are tracked.", counts.tracked_jobs},
       {"millrace_tracks", "gauge", "Jobs of which a progress or an end is remembered.",
        counts.tracks},

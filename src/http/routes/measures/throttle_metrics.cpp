@@ -32,7 +32,7 @@ std::vector<ThrottleFigures> figures_of_throttled_types(const View& view) {
     if (!throttle.is_type || !throttle.limits.has_any()) return;
     ThrottleFigures figures = figures_of_throttle(throttle);
     figures.label = throttle.jobtype();
-    if (throttle.limits.has_slots()) figures.taken = throttle.taken;
+    if (throttle.limits.has_slots()) figures.taken = throttle.taken();
     all.push_back(std::move(figures));
   });
   return all;
@@ -68,8 +68,8 @@ void show_throttles(const std::vector<ThrottleFigures>& throttles, MetricsPage& 
   metric("millrace_throttle_held_total", "counter", "Jobs that were handed out.", &Figures::held);
   metric("millrace_throttle_overage_total", "counter", "Jobs that ran for longer than the timeout.",
          &Figures::overage);
-  metric("millrace_throttle_reclaimed_total", "counter", "Slots taken back from workers that went.",
-         &Figures::reclaimed);
+  metric("millrace_throttle_reclaimed_total", "counter",
+         "Slots of jobs that were taken back from lost workers.", &Figures::reclaimed);
 }
 
 }  // namespace millrace::http

@@ -6,7 +6,6 @@ namespace millrace {
 namespace {
 
 using namespace std::chrono_literals;
-using HeldJobs = GoneWorkers::HeldJobs;
 
 constexpr Time kNow{1000s};
 
@@ -24,14 +23,22 @@ Worker named(const std::string& wid) {
   return worker;
 }
 
+Job held_by(const std::string& wid) {
+  Job job;
+  job.state = JobState::kReserved;
+  job.marks = job_marks::kHolderBeats;
+  job.edit_history().reservation = Reservation{.wid = wid};
+  return job;
+}
+
 }  // namespace
 
 TEST_CASE("gone workers: one that said END and holds nothing is forgotten") {
   GoneWorkers gone = gone_after_a_minute();
-  gone.add(named("w"), kNow, HeldJobs::kStay);
+  gone.add(named("w"), true, kNow);
   CHECK(gone.next_due() == kNow + 60s);
   gone.begin_look(kNow + 60s);
-  CHECK_FALSE(gone.is_lost(gone.find("w"), false));
+  CHECK_FALSE(gone.is_lost(gone.find("w"), held_by("w")));
   gone.end_look();
   CHECK(gone.count() == 0);
   CHECK(gone.next_due() == kNever);
@@ -39,25 +46,38 @@ TEST_CASE("gone workers: one that said END and holds nothing is forgotten") {
 
 TEST_CASE("gone workers: one that said END is known while it holds jobs") {
   GoneWorkers gone = gone_after_a_minute();
-  gone.add(named("w"), kNow, HeldJobs::kStay);
+  gone.add(named("w"), true, kNow);
   gone.begin_look(kNow + 60s);
   gone.note_holding("w");
   gone.end_look();
-  CHECK_FALSE(gone.is_lost(gone.find("w"), true));
+  CHECK_FALSE(gone.is_lost(gone.find("w"), held_by("w")));
   CHECK(gone.next_due() == kNever);
 }
 
 TEST_CASE("gone workers: no more than the limit are remembered") {
   GoneWorkers gone = gone_after_a_minute();
   for (std::size_t i = 0; i < GoneWorkers::kCountMax; ++i) {
-    gone.add(named(std::to_string(i)), kNow, HeldJobs::kComeBack);
+    gone.add(named(std::to_string(i)), false, kNow);
   }
   CHECK(gone.count() == GoneWorkers::kCountMax);
-  gone.add(named("one more"), kNow, HeldJobs::kComeBack);
+  gone.add(named("one more"), false, kNow);
   CHECK(gone.count() == GoneWorkers::kCountMax);
   CHECK(gone.find("one more") == nullptr);
-  gone.add(named("0"), kNow + 1s, HeldJobs::kComeBack);
+  gone.add(named("0"), false, kNow + 1s);
   CHECK(gone.find("0")->due == kNow + 61s);
+}
+
+TEST_CASE(
+    "gone workers: of no more than the limit it is remembered that a run was taken from them") {
+  GoneWorkers gone;
+  gone.note_lost_run("");
+  CHECK_FALSE(gone.has_lost_run(""));
+  for (std::size_t i = 0; i < GoneWorkers::kCountMax; ++i) gone.note_lost_run(std::to_string(i));
+  CHECK(gone.has_lost_run("0"));
+  gone.note_lost_run("one more");
+  CHECK(gone.has_lost_run("one more"));
+  CHECK(gone.has_lost_run("1"));
+  CHECK_FALSE(gone.has_lost_run("0"));
 }
 
 }  // namespace millrace

@@ -38,6 +38,17 @@ TEST_CASE("beat: a silent worker is removed and its connections are told to clos
   CHECK(fixture.broker.view().workers().empty());
 }
 
+TEST_CASE("beat: a silent worker that was handed a job keeps its connections") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  CHECK(fixture.broker.workers().add(client, {.wid = "w"}, fixture.now));
+  fixture.push("x");
+  CHECK(fixture.fetch(client, "w"));
+  fixture.advance(600s);
+  CHECK_FALSE(fixture.delivered(client));
+  CHECK(fixture.broker.view().workers().size() == 1);
+}
+
 TEST_CASE("workers: removed with their last connection") {
   BrokerFixture fixture;
   const ClientId one = fixture.client();

@@ -13,9 +13,15 @@ class LostJobsFixture : public BrokerFixture {
     broker.admin().set_worker_rules(rules, now);
   }
 
-  ClientId worker(const std::string& wid) {
+  /// It never beats.
+  ClientId quiet_worker(const std::string& wid) {
     const ClientId id = client();
     CHECK(broker.workers().add(id, {.wid = wid, .hostname = "host", .pid = 7}, now));
+    return id;
+  }
+  ClientId worker(const std::string& wid) {
+    const ClientId id = quiet_worker(wid);
+    beat(wid);
     return id;
   }
   void beat(const std::string& wid) {
@@ -113,31 +119,62 @@ TEST_CASE("lost jobs: a worker that said END with its last connection keeps its 
   CHECK(fixture.state(id) == JobState::kRetrying);
 }
 
-TEST_CASE("lost jobs: a worker that beat and stopped is lost with its heartbeat") {
+TEST_CASE("lost jobs: a worker that has stopped beating keeps its connection and its jobs") {
   LostJobsFixture fixture;
   const JobId id = fixture.push("x");
   const ClientId client = fixture.worker("w");
-  fixture.beat("w");
   CHECK(fixture.fetch(client, "w") == id);
-  fixture.advance(60s);
+  fixture.advance(1799s);
+  CHECK_FALSE(fixture.delivered(client));
   CHECK(fixture.state(id) == JobState::kReserved);
-  // Silent workers are looked for every 15 s.
-  fixture.advance(16s);
-  CHECK(fixture.delivered(client)->kind == Delivery::Kind::kEvicted);
+  CHECK(fixture.broker.workers().ack(client, "j1", fixture.now));
+}
+
+TEST_CASE("lost jobs: a client that never beats keeps its jobs when its connection closes") {
+  LostJobsFixture fixture;
+  const JobId id = fixture.push("x");
+  const ClientId client = fixture.quiet_worker("w");
+  CHECK(fixture.fetch(client, "w") == id);
+  fixture.leave(client);
+  fixture.advance(1799s);
+  CHECK(fixture.state(id) == JobState::kReserved);
+  CHECK(fixture.broker.workers().ack(fixture.quiet_worker("w"), "j1", fixture.now));
+  CHECK_FALSE(fixture.has(id));
+}
+
+TEST_CASE("lost jobs: a client that opens a connection for each command keeps its jobs") {
+  LostJobsFixture fixture;
+  const JobId id = fixture.push("x");
+  const ClientId client = fixture.quiet_worker("w");
+  CHECK(fixture.fetch(client, "w") == id);
+  fixture.leave(client);
+  for (int i = 0; i < 20; ++i) {
+    fixture.leave(fixture.quiet_worker("w"));
+    fixture.advance(80s);
+  }
+  CHECK(fixture.state(id) == JobState::kReserved);
+}
+
+TEST_CASE("lost jobs: a worker that beats after it took the job is lost, too") {
+  LostJobsFixture fixture;
+  const JobId id = fixture.push("x");
+  const ClientId client = fixture.quiet_worker("w");
+  CHECK(fixture.fetch(client, "w") == id);
+  fixture.beat("w");
+  fixture.leave(client);
+  fixture.advance(60s);
   CHECK(fixture.state(id) == JobState::kReady);
 }
 
-TEST_CASE("lost jobs: a client that never beats keeps its jobs when it is sent away") {
+TEST_CASE("lost jobs: a worker that comes back, and ends before it beats again, is lost") {
   LostJobsFixture fixture;
   const JobId id = fixture.push("x");
   const ClientId client = fixture.worker("w");
   CHECK(fixture.fetch(client, "w") == id);
-  fixture.advance(76s);
-  CHECK(fixture.delivered(client)->kind == Delivery::Kind::kEvicted);
   fixture.leave(client);
-  fixture.advance(300s);
-  CHECK(fixture.state(id) == JobState::kReserved);
-  CHECK(fixture.broker.workers().ack(fixture.worker("w"), "j1", fixture.now));
+  fixture.leave(fixture.quiet_worker("w"));
+  fixture.advance(60s);
+  CHECK(fixture.state(id) == JobState::kReady);
 }
 
 TEST_CASE("lost jobs: a client without a name keeps its jobs") {
@@ -162,12 +199,106 @@ TEST_CASE("lost jobs: a worker that holds nothing is forgotten") {
   CHECK(fixture.broker.tick(fixture.now) == kNever);
 }
 
-TEST_CASE("lost jobs: what an old holder says changes nothing, also when another one has the job") {
+TEST_CASE("late ACK: ends the job while it waits to run again") {
+  LostJobsFixture fixture;
+  const JobId id = fixture.push("jid=j1");
+  fixture.lose(id, "w");
+  CHECK(fixture.state(id) == JobState::kReady);
+  CHECK(fixture.broker.workers().ack(fixture.worker("w"), "j1", fixture.now));
+  CHECK_FALSE(fixture.has(id));
+  CHECK(fixture.broker.view().counters().processed == 1);
+  CHECK(fixture.broker.view().counters().failed == 0);
+}
+
+TEST_CASE("late ACK: ends the job after its reservation has expired") {
+  LostJobsFixture fixture;
+  const JobId id = fixture.push("jid=j1");
+  const ClientId client = fixture.quiet_worker("w");
+  CHECK(fixture.fetch(client, "w") == id);
+  fixture.advance(1800s);
+  CHECK(fixture.state(id) == JobState::kRetrying);
+  CHECK(fixture.broker.workers().ack(client, "j1", fixture.now));
+  CHECK_FALSE(fixture.has(id));
+}
+
+TEST_CASE("late ACK: ends the job that has died of lost workers") {
+  LostJobsFixture fixture({.timeout = 60s, .poison_after = 1});
+  const JobId id = fixture.push("jid=j1");
+  fixture.lose(id, "w");
+  CHECK(fixture.state(id) == JobState::kDead);
+  CHECK(fixture.broker.workers().ack(fixture.worker("w"), "j1", fixture.now));
+  CHECK_FALSE(fixture.has(id));
+}
+
+TEST_CASE("late ACK: of a worker that failed the job ends nothing") {
+  LostJobsFixture fixture;
+  const JobId id = fixture.push("jid=j1");
+  const ClientId client = fixture.worker("w");
+  CHECK(fixture.fetch(client, "w") == id);
+  CHECK(fixture.broker.workers().fail(client, "j1", {.message = "m"}, fixture.now));
+  CHECK_FALSE(fixture.broker.workers().ack(client, "j1", fixture.now));
+  CHECK(fixture.state(id) == JobState::kRetrying);
+}
+
+TEST_CASE("late ACK: of a worker that did not hold the job last ends nothing") {
+  LostJobsFixture fixture;
+  const JobId id = fixture.push("jid=j1");
+  fixture.lose(id, "first");
+  fixture.lose(id, "second");
+  CHECK_FALSE(fixture.broker.workers().ack(fixture.worker("first"), "j1", fixture.now));
+  CHECK(fixture.state(id) == JobState::kReady);
+  CHECK(fixture.broker.workers().ack(fixture.worker("second"), "j1", fixture.now));
+}
+
+TEST_CASE("late ACK: the run does not count as a lost worker") {
+  LostJobsFixture fixture;
+  const JobId id = fixture.push("jid=j1");
+  fixture.lose(id, "a");
+  const ClientId b = fixture.worker("b");
+  CHECK(fixture.fetch(b, "b") == id);
+  CHECK_FALSE(fixture.broker.workers().ack(fixture.worker("a"), "j1", fixture.now));
+  CHECK(fixture.attempts_of(id).front().end == AttemptEnd::kEndedLate);
+  fixture.leave(b);
+  fixture.advance(60s);
+  fixture.lose(id, "c");
+  CHECK(fixture.state(id) == JobState::kReady);
+}
+
+TEST_CASE("late ACK: never ends another worker's run of a job with the same name") {
+  LostJobsFixture fixture;
+  const JobId lost = fixture.push("jid=same");
+  fixture.lose(lost, "w");
+  CHECK(fixture.broker.remove(fixture.client(), lost, fixture.now));
+  const JobId other = fixture.push("jid=same");
+  CHECK(fixture.fetch(fixture.worker("other"), "other") == other);
+  CHECK_FALSE(fixture.broker.workers().ack(fixture.worker("w"), "same", fixture.now));
+  CHECK_FALSE(fixture.broker.workers().fail(fixture.worker("w"), "same", {}, fixture.now));
+  CHECK(fixture.state(other) == JobState::kReserved);
+}
+
+TEST_CASE("late ACK: never ends another worker's run, also after ten newer attempts") {
+  LostJobsFixture fixture({.timeout = 60s, .poison_after = 0});
+  const JobId id = fixture.push("jid=j1");
+  fixture.lose(id, "w");
+  for (int i = 0; i < 11; ++i) fixture.lose(id, "v" + std::to_string(i));
+  CHECK(fixture.fetch(fixture.worker("other"), "other") == id);
+  CHECK_FALSE(fixture.broker.workers().ack(fixture.worker("w"), "j1", fixture.now));
+  CHECK(fixture.state(id) == JobState::kReserved);
+}
+
+TEST_CASE("ACK: by another worker that has lost nothing ends the run, as in Faktory") {
   LostJobsFixture fixture;
   const JobId id = fixture.push("x");
+  CHECK(fixture.fetch(fixture.worker("w"), "w") == id);
+  CHECK(fixture.broker.workers().ack(fixture.worker("other"), "j1", fixture.now));
+  CHECK_FALSE(fixture.has(id));
+}
+
+TEST_CASE("lost jobs: what an old holder says changes nothing while another one has the job") {
+  LostJobsFixture fixture;
+  const JobId id = fixture.push("jid=j1");
   fixture.lose(id, "old");
   const ClientId old = fixture.worker("old");
-  CHECK_FALSE(fixture.broker.workers().ack(old, "j1", fixture.now));
   const ClientId other = fixture.worker("other");
   CHECK(fixture.fetch(other, "other") == id);
   CHECK_FALSE(fixture.broker.workers().ack(old, "j1", fixture.now));
@@ -264,6 +395,8 @@ TEST_CASE("lost jobs: after a start all workers have the whole time to come back
   const ClientId two = before.worker("two");
   CHECK(before.fetch(one, "one") == kept);
   CHECK(before.fetch(two, "two") == lost);
+  const JobId of_quiet = before.push("z");
+  CHECK(before.fetch(before.quiet_worker("quiet"), "quiet") == of_quiet);
   LostJobsFixture after;
   CHECK(after.ledger.replay(before.ledger.take_batch(), 0));
   after.now = before.now + 600s;
@@ -274,6 +407,32 @@ TEST_CASE("lost jobs: after a start all workers have the whole time to come back
   after.advance(1s);
   CHECK(after.state(lost) == JobState::kReady);
   CHECK(after.state(kept) == JobState::kReserved);
+  // A worker that had not beaten by then may never do.
+  CHECK(after.state(of_quiet) == JobState::kReserved);
+  after.advance(600s);
+  CHECK(after.state(of_quiet) == JobState::kReserved);
+}
+
+TEST_CASE("lost jobs: a worker of before the start that comes back late, beats and ends, is lost") {
+  LostJobsFixture before;
+  const JobId id = before.push("x");
+  CHECK(before.fetch(before.quiet_worker("w"), "w") == id);
+  LostJobsFixture after;
+  CHECK(after.ledger.replay(before.ledger.take_batch(), 0));
+  after.now = before.now + 60s;
+  after.broker.admin().set_worker_rules({.timeout = 60s, .poison_after = 3}, after.now);
+  after.advance(300s);
+  after.leave(after.worker("w"));
+  after.advance(60s);
+  CHECK(after.state(id) == JobState::kReady);
+}
+
+TEST_CASE("extend while alive: a worker that has stopped beating is not extended") {
+  LostJobsFixture fixture({.timeout = 60s, .poison_after = 3, .extends = true});
+  const JobId id = fixture.push("x");
+  CHECK(fixture.fetch(fixture.worker("w"), "w") == id);
+  fixture.advance(1800s);
+  CHECK(fixture.state(id) == JobState::kRetrying);
 }
 
 TEST_CASE("extend while alive: the reservation of a worker that beats does not run out") {
@@ -295,7 +454,7 @@ TEST_CASE("extend while alive: the reservation of a worker that beats does not r
 TEST_CASE("extend while alive: that of a client that never beats does") {
   LostJobsFixture fixture({.timeout = 60s, .poison_after = 3, .extends = true});
   const JobId id = fixture.push("x");
-  const ClientId client = fixture.worker("w");
+  const ClientId client = fixture.quiet_worker("w");
   CHECK(fixture.fetch(client, "w") == id);
   fixture.advance(1800s);
   CHECK(fixture.state(id) == JobState::kRetrying);

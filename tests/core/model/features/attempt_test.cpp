@@ -118,9 +118,28 @@ TEST_CASE("attempts: lost workers are counted since the last other end") {
   attempts.add(lost(3, "b"), nullptr);
   attempts.add(lost(4, "c"), nullptr);
   CHECK(attempts.lost_in_a_row() == 2);
-  CHECK(attempts.was_lost_by("a"));
-  CHECK(attempts.was_lost_by("c"));
-  CHECK_FALSE(attempts.was_lost_by("d"));
+  CHECK(attempts.was_taken_from("a"));
+  CHECK(attempts.was_taken_from("c"));
+  CHECK_FALSE(attempts.was_taken_from("d"));
+}
+
+TEST_CASE("attempts: one whose worker reported late is no lost worker, and keeps its number") {
+  Attempts attempts;
+  attempts.add(lost(1, "a"), nullptr);
+  attempts.add(lost(2, "b"), nullptr);
+  Attempt late = lost(2, "b");
+  late.end = AttemptEnd::kEndedLate;
+  attempts.add(late, nullptr);
+  CHECK(attempts.list.size() == 2);
+  CHECK(attempts.list.back().end == AttemptEnd::kEndedLate);
+  CHECK(attempts.lost_in_a_row() == 0);
+  // As a record that is read twice.
+  attempts.add(lost(2, "b"), nullptr);
+  CHECK(attempts.list.back().end == AttemptEnd::kEndedLate);
+  attempts.add(lost(3, "c"), nullptr);
+  CHECK(attempts.lost_in_a_row() == 1);
+  CHECK(attempts.was_last_taken_from("c"));
+  CHECK_FALSE(attempts.was_last_taken_from("b"));
 }
 
 TEST_CASE("attempts: names of 255 bytes are kept, longer ones are cut, and found") {
@@ -129,7 +148,7 @@ TEST_CASE("attempts: names of 255 bytes are kept, longer ones are cut, and found
   CHECK(attempts.list.front().wid.size() == 255);
   attempts.add(lost(2, std::string(256, 'v')), nullptr);
   CHECK(attempts.list.back().wid.size() == 255);
-  CHECK(attempts.was_lost_by(std::string(256, 'v')));
+  CHECK(attempts.was_taken_from(std::string(256, 'v')));
 }
 
 TEST_CASE("attempts: long messages leave the names of all workers") {
@@ -139,7 +158,7 @@ TEST_CASE("attempts: long messages leave the names of all workers") {
   const Failure first = failure(std::string(2 * Attempts::kTextBytesMax, 'x'));
   attempts.add(failed(3), &first);
   CHECK(attempts.list[1].message.size() > 4000);
-  CHECK(attempts.was_lost_by("a"));
+  CHECK(attempts.was_taken_from("a"));
 }
 
 }  // namespace millrace

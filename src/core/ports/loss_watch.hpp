@@ -1,0 +1,17 @@
+#pragma once
+
+#include "core/model/job.hpp"
+#include "core/model/queue.hpp"
+
+namespace millrace {
+
+/// Somebody who wants to know of each job that is taken back from a lost worker.
+class LossWatch {
+ public:
+  virtual ~LossWatch() = default;
+
+  /// The job is still reserved by that worker. Called in the middle of a change: it may only note.
+  virtual void on_taken_back(const Job& job, const Queue& queue, Time now) = 0;
+};
+
+}  // namespace millrace
