@@ -18,6 +18,11 @@ namespace millrace::faktory {
 /// the address try wrong ones: the more of them wait, the closer their turns are. Other addresses
 /// are not affected.
 ///
+/// A peer is as the service was told (`server/net/peer.hpp`). One of 8 bytes is an IPv6 /64, and
+/// its failures count for its /56 as well, which may have more of them: most sites get that much,
+/// and a client in it can take any address. When there is no room for another peer, the one with
+/// the fewest failures is forgotten.
+///
 /// The logins of an address must be checked one after the other, each only if the address is not
 /// slow by then. So of many that come at once, only a few are checked before the address is slow.
 class LoginGuard {
@@ -30,15 +35,16 @@ class LoginGuard {
 
   [[nodiscard]] bool is_slow(std::string_view peer, Time now) const;
 
-  /// A turn for a further login of a slow peer. It must be given back by `leave`, whatever comes of
-  /// the login. nullopt: too many wait already, and the client should be sent away.
+  /// A turn for a further login of a peer that was slow just now. It must be given back by `leave`,
+  /// whatever comes of the login. nullopt: too many wait already, and the client should be sent
+  /// away.
   [[nodiscard]] std::optional<Turn> wait(std::string_view peer, Time now);
   void leave(const Turn& turn);
 
   /// A login of the peer had a wrong password.
   void note_failure(std::string_view peer, Time now);
 
-  /// How many peers are remembered.
+  /// How many peers are remembered, with each /56.
   [[nodiscard]] std::size_t size() const { return peers_.size(); }
 
  private:
@@ -48,20 +54,23 @@ class LoginGuard {
     Time forget_at{};
   };
 
-  [[nodiscard]] std::string_view name_of(std::string_view peer) const;
-  void forget_quiet(Time now);
+  [[nodiscard]] bool is_slow_name(std::string_view name, Time now) const;
+  void count_failure(std::string_view name, Time now);
+  [[nodiscard]] bool make_room(Time now);
 
-  TextMap<Peer> peers_;
+  TextMap<Peer> peers_;      ///< and sites
   std::size_t waiting_ = 0;  ///< of all peers
 };
 
-/// How many wrong passwords cost nothing: people mistype.
+/// How many wrong passwords cost nothing: people mistype. Of an IPv6 /56, many people.
 inline constexpr std::uint32_t kFreeFailures = 3;
+inline constexpr std::uint32_t kFreeFailuresOfSite = 30;
 
 /// How long a login of a slow peer waits when it is the only one; with n of them, sqrt(n) as long.
 inline constexpr Duration kTurnPause = 100ms;
 
-/// How many logins of one slow peer may wait, and how many of all slow peers.
+/// How many logins of one slow peer may wait, and how many of all slow peers. Of each, one may
+/// always wait, so that a guesser with many addresses takes the last place of no other.
 inline constexpr std::uint32_t kWaitingOfPeerMax = 1000;
 inline constexpr std::size_t kWaitingMax = 4000;
 
@@ -71,7 +80,7 @@ inline constexpr Duration kTurnWaitMax = 3200ms;
 /// A peer is forgotten when no wrong password has come from it for so long.
 inline constexpr Duration kFailuresRemembered = 10min;
 
-/// How many peers are remembered. Further ones are treated as one.
+/// How many peers are remembered.
 inline constexpr std::size_t kPeersMax = 4096;
 
 }  // namespace millrace::faktory
