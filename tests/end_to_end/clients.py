@@ -15,7 +15,8 @@ class Client:
             if isinstance(address, str):
                 self.socket = socket.socket(socket.AF_UNIX)
             else:
-                self.socket = socket.socket()
+                is_ipv6 = ":" in address[0]
+                self.socket = socket.socket(socket.AF_INET6 if is_ipv6 else socket.AF_INET)
             self.socket.settimeout(timeout)
             self.socket.connect(address)
         except OSError as error:

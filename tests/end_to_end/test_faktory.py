@@ -284,7 +284,7 @@ class DropinTest(ServerTest):
     def test_web(self):
         port, other = free_port(), free_port()
         server = self.start(f"-b=:{free_port()}", f"-w=:{port}")
-        self.assertIn(f"web: 0.0.0.0:{port}", server.ports)
+        self.assertIn(f"web: [::]:{port}", server.ports)
         self.assertEqual(Web(("127.0.0.1", port)).get("/stats")[0], 200)
         server.terminate()
         self.write_toml("web", f'[web]\nbinding = "127.0.0.1:{other}"\npassword = "secret"\n')
@@ -303,7 +303,7 @@ class DropinTest(ServerTest):
     def test_serves(self):
         port = free_port()
         server = self.start("-b", f":{port}", "-w=:0", "-e", "development", "-l", "debug")
-        self.assertEqual(server.ports, [f"faktory: 0.0.0.0:{port}"])
+        self.assertEqual(server.ports, [f"faktory: [::]:{port}"])
         client = self.open(Faktory(("127.0.0.1", port)))
         self.assertEqual(client.push("12345678"), "+OK")
         self.assertEqual(server.terminate(), 0)

@@ -42,9 +42,9 @@ def serve(path):
     with server:
         lines = list(iter(server.stdout.readline, "ready\n"))
         assert lines == [
-            "beanstalk: 0.0.0.0:11300\n",
-            "faktory: 0.0.0.0:7419\n",
-            "web: 0.0.0.0:7420\n",
+            "beanstalk: [::]:11300\n",
+            "faktory: [::]:7419\n",
+            "web: [::]:7420\n",
         ], lines
         health = subprocess.run(containerfile.health_command(path))
         assert health.returncode == 0, health

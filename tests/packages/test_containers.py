@@ -53,7 +53,7 @@ class Containerfile(ServerTest):
     def test_ports_and_volume_fit(self):
         variables = self.variables()
         for name, port in PORTS.items():
-            self.assertEqual(variables[f"MILLRACE_{name.upper()}"], f"0.0.0.0:{port}")
+            self.assertEqual(variables[f"MILLRACE_{name.upper()}"], f":{port}")
         self.assertEqual(self.all_of("EXPOSE"), [" ".join(map(str, PORTS.values()))])
         self.assertEqual(self.all_of("VOLUME"), [variables["MILLRACE_DATA"]])
 
@@ -99,7 +99,7 @@ class Kubernetes(ServerTest):
         for port in self.documents["Service"]["spec"]["ports"]:
             self.assertEqual(PORTS[port["targetPort"]], port["port"])
         for name, port in PORTS.items():
-            self.assertIn(f'{name} = "0.0.0.0:{port}"', self.config())
+            self.assertIn(f'{name} = ":{port}"', self.config())
         for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
             asked = self.container[probe]["httpGet"]
             self.assertEqual(asked, {"path": "/health", "port": "web"})

@@ -8,7 +8,7 @@ import { CLIENTS, TEST_JOB } from "./first_programs.js";
 function reach(address) {
   const found = /^(.*):(\d+)$/.exec(address ?? "");
   if (!found || found[2] === "0") return address;
-  const isAny = ["0.0.0.0", "[::]"].includes(found[1]);
+  const isAny = ["", "0.0.0.0", "[::]"].includes(found[1]);
   return `${isAny ? location.hostname : found[1]}:${found[2]}`;
 }
 

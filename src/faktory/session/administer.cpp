@@ -77,7 +77,6 @@ std::string describe(const Queues& queues) {
 std::string address_of(std::string_view peer) {
   constexpr std::size_t kV4Bytes = 4;
   constexpr std::size_t kNetworkBytes = 8;
-  constexpr std::size_t kMappedBytes = 16;  // an IPv4 address at the end of one of IPv6
   std::string text;
   if (peer.size() == kNetworkBytes) {
     for (std::size_t at = 0; at < peer.size(); at += 2) {
@@ -85,8 +84,8 @@ std::string address_of(std::string_view peer) {
     }
     return text + ":/64";
   }
-  if (peer.size() != kV4Bytes && peer.size() != kMappedBytes) return std::string(peer);
-  for (const char byte : peer.substr(peer.size() - kV4Bytes)) {
+  if (peer.size() != kV4Bytes) return std::string(peer);
+  for (const char byte : peer) {
     text += (text.empty() ? "" : ".") + std::to_string(static_cast<unsigned char>(byte));
   }
   return text;

@@ -16,6 +16,7 @@ Outcome<Address> parse_unix(std::string_view path) {
 
 /// Takes the brackets off `[::1]`; a bare `::1` could be read in two ways and is refused.
 std::optional<std::string> parse_host(std::string_view host) {
+  if (host.empty() || host == "*") return "";
   if (host.starts_with('[') && host.ends_with(']'))
     host = host.substr(1, host.size() - 2);
   else if (host.find(':') != std::string_view::npos)
@@ -28,7 +29,8 @@ std::optional<std::string> parse_host(std::string_view host) {
 
 Outcome<Address> parse_address(std::string_view text) {
   if (text.starts_with(kUnixPrefix)) return parse_unix(text.substr(kUnixPrefix.size()));
-  const Problem malformed{"'" + std::string(text) + "' is not HOST:PORT, [IPV6]:PORT or unix:PATH"};
+  const Problem malformed{"'" + std::string(text) +
+                          "' is not HOST:PORT, :PORT, [IPV6]:PORT or unix:PATH"};
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) return malformed;
   const std::optional<std::string> host = parse_host(text.substr(0, colon));

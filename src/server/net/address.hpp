@@ -9,13 +9,15 @@
 
 namespace millrace::server {
 
-/// Where a port is opened: `host:port`, `[IPv6]:port`, or `unix:PATH`.
+/// Where a port is opened: `host:port`, `[IPv6]:port`, `:port` or `*:port` (every address of the
+/// machine, IPv6 and IPv4), or `unix:PATH`.
 struct Address {
-  std::string host;        ///< a name or a number, without brackets; empty for a unix address
+  std::string host;        ///< a name or a number, without brackets; empty: every address, or unix
   std::uint16_t port = 0;  ///< 0: the system chooses one
   std::string path;        ///< of a unix address, else empty
 
   [[nodiscard]] bool is_unix() const { return !path.empty(); }
+  [[nodiscard]] bool is_everywhere() const { return host.empty() && !is_unix(); }
   [[nodiscard]] std::string text() const;
   bool operator==(const Address&) const = default;
 };

@@ -50,6 +50,13 @@ const addrinfo& preferred(const addrinfo& found) {
   return found;
 }
 
+/// False where the kernel was built or started without it.
+bool has_ipv6() {
+  const int probe = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (probe >= 0) ::close(probe);
+  return probe >= 0;
+}
+
 int socket_option(int descriptor, int name) {
   int value = 0;
   socklen_t size = sizeof value;
@@ -99,6 +106,7 @@ Outcome<BoundSocket> BoundSocket::bind(const Address& address, const Log& log) {
 }
 
 Outcome<Done> BoundSocket::bind_tcp() {
+  if (address_.is_everywhere()) address_.host = has_ipv6() ? "::" : "0.0.0.0";
   addrinfo wanted{};
   wanted.ai_family = AF_UNSPEC;
   wanted.ai_socktype = SOCK_STREAM;
@@ -135,6 +143,11 @@ Outcome<Done> BoundSocket::open_and_bind(const void* name, std::uint32_t size, i
   if (descriptor_ < 0) return problem(std::strerror(errno));
   const int on = 1;
   (void)::setsockopt(descriptor_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (family == AF_INET6) {
+    // [::] takes clients of IPv4 as well, whatever the system's default is (`bindv6only`).
+    const int off = 0;
+    (void)::setsockopt(descriptor_, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+  }
   if (family != AF_UNIX) {
     (void)::setsockopt(descriptor_, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
     (void)::setsockopt(descriptor_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);

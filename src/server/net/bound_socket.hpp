@@ -13,8 +13,9 @@ namespace millrace::server {
 /// A socket that has its address, before or without anybody who accepts clients on it.
 class BoundSocket {
  public:
-  /// Takes the address for us; clients are refused until somebody listens. The file of a unix
-  /// socket on which nobody answers any more is replaced.
+  /// Takes the address for us; clients are refused until somebody listens. `:port` and `[::]:port`
+  /// are one socket for IPv6 and IPv4; the former is for IPv4 alone where the kernel has no IPv6.
+  /// The file of a unix socket on which nobody answers any more is replaced.
   [[nodiscard]] static Outcome<BoundSocket> bind(const Address& address, const Log& log);
 
   /// A socket that another program has opened for us and listens already (systemd's socket
@@ -34,7 +35,7 @@ class BoundSocket {
   /// Closes what was not released, and removes the file of a unix socket that we made.
   ~BoundSocket();
 
-  /// The address as it came out: with the port that the system chose.
+  /// The address as it came out: with a host, and the port that the system chose.
   [[nodiscard]] const Address& address() const { return address_; }
 
   /// True when only programs on this machine can connect.

@@ -10,9 +10,10 @@
 
 namespace millrace::server {
 
-/// What tells clients from elsewhere apart: an IPv4 address, or the network that an IPv6 address is
-/// in, since a client that has one address there has all. All clients of a unix socket are one. For
-/// programs, not people.
+/// What tells clients from elsewhere apart: the 4 bytes of an IPv4 address, also where it came to a
+/// socket of IPv6 (::ffff:1.2.3.4); or the 8 of the network that an IPv6 address is in, since a
+/// client that has one address there has all. All clients of a unix socket are one. For programs,
+/// not people.
 [[nodiscard]] std::string peer_of(const sockaddr* address);
 
 /// The address of a socket, as the system has it.

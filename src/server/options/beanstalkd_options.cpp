@@ -200,12 +200,12 @@ class Reader {
 
   Address address() {
     CHECK(!read_.exit_status);
-    if (host_.starts_with(kUnixPrefix)) return {.path = host_.substr(kUnixPrefix.size())};
+    if (host_.starts_with(kUnixPrefix) && host_ != kUnixPrefix)
+      return {.path = host_.substr(kUnixPrefix.size())};
     const std::optional<std::uint16_t> port = find_port(port_);
-    if (!port) {
-      say("cannot listen: '" + port_ + "' is not a port");
-      read_.exit_status = kExitListen;
-    }
+    if (!port) say("cannot listen: '" + port_ + "' is not a port");
+    if (host_.empty()) say("cannot listen: -l needs a host");
+    if (!port || host_.empty()) read_.exit_status = kExitListen;
     return {.host = host_, .port = port.value_or(0)};
   }
 

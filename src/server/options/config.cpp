@@ -35,11 +35,12 @@ namespace millrace::server {
 namespace {
 
 constexpr const char* kFooter =
-    "ADDR is HOST:PORT, [IPV6]:PORT or unix:PATH. Sizes are in bytes, without a unit. Every option "
-    "is also an environment variable (MILLRACE_DATA) and, except --config and --conf-dir, a key of "
-    "the config file (data = \"/var/lib/millrace\"). Flags win over the environment, and the "
-    "environment wins over the file. FAKTORY_PASSWORD holds the password, or the path of its file "
-    "if it begins with '/'.\n"
+    "ADDR is HOST:PORT, :PORT (every address, IPv6 and IPv4), [IPV6]:PORT or unix:PATH. Sizes are "
+    "in bytes, without a unit. Every option is also an environment variable (MILLRACE_DATA) and, "
+    "except --config and --conf-dir, a key of the config file (data = \"/var/lib/millrace\"). "
+    "Flags "
+    "win over the environment, and the environment wins over the file. FAKTORY_PASSWORD holds the "
+    "password, or the path of its file if it begins with '/'.\n"
     "Exit status 0: SIGTERM or Ctrl-C ended it. 1: it did not start, or has failed. 2: wrong "
     "arguments.";
 

@@ -30,7 +30,8 @@ constexpr const char* kFlagsUsage =
     "          requeue jobs of a lost worker after this time, 5 to 86400, or off (default is "
     "FAKTORY_WORKER_TIMEOUT, or 60)\n"
     " -v       show version information\n"
-    " -h       show this help\n";
+    " -h       show this help\n"
+    "ADDR is HOST:PORT, or :PORT for every address, IPv6 and IPv4.\n";
 
 constexpr const char* kDefaultBinding = "localhost:7419";
 constexpr const char* kDefaultWebBinding = "localhost:7420";
@@ -46,9 +47,11 @@ bool is_file(const fs::path& path) {
   return fs::is_regular_file(path, error);
 }
 
-/// `:7419` means every interface.
+/// Go opens 0.0.0.0 for IPv6 as well, as it does `:7419`.
 Outcome<Address> parse_binding(const std::string& text) {
-  return parse_address(text.starts_with(':') ? "0.0.0.0" + text : text);
+  Outcome<Address> address = parse_address(text);
+  if (address && address->host == "0.0.0.0") address->host.clear();
+  return address;
 }
 
 /// What the tables `faktory` and `web` of the config files say.

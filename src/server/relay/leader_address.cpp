@@ -24,7 +24,7 @@ std::string local(std::string_view name) {
 
 std::optional<Address> find_port(std::string_view notes, std::string_view name) {
   const Outcome<Address> address = parse_address(find_value(notes, name));
-  if (!address || address->is_unix() || address->port == 0) return std::nullopt;
+  if (!address || address->host.empty() || address->port == 0) return std::nullopt;
   return *address;
 }
 

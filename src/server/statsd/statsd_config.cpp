@@ -10,7 +10,7 @@ namespace {
 
 Outcome<Address> parse_location(const std::string& text) {
   const auto address = parse_address(text);
-  if (!address || address->is_unix() || address->port == 0) {
+  if (!address || address->host.empty() || address->port == 0) {
     return Problem{"'" + text + "' is not HOST:PORT"};
   }
   return *address;

@@ -11,6 +11,15 @@ TEST_CASE("address: host and port") {
   CHECK(*parse_address("[::1]:65535") == Address{.host = "::1", .port = 65535});
 }
 
+TEST_CASE("address: a port alone, or behind a star, is on every address") {
+  CHECK(parse_address(":7419").value() == Address{.port = 7419});
+  CHECK(parse_address("*:7419").value() == Address{.port = 7419});
+  CHECK(parse_address(":7419").value().is_everywhere());
+  CHECK(parse_address(":7419").value().text() == ":7419");
+  CHECK_FALSE(parse_address("0.0.0.0:7419").value().is_everywhere());
+  CHECK_FALSE(parse_address("unix:/run/x").value().is_everywhere());
+}
+
 TEST_CASE("address: a unix socket's path") {
   CHECK(parse_address("unix:/run/a:b").value().path == "/run/a:b");
   CHECK(parse_address("unix:/run/x").value().is_unix());
@@ -25,7 +34,9 @@ TEST_CASE("address: is written as it is read") {
 TEST_CASE("address: nonsense is refused and quoted") {
   CHECK_FALSE(parse_address(""));
   CHECK_FALSE(parse_address("11300"));
-  CHECK_FALSE(parse_address(":11300"));
+  CHECK_FALSE(parse_address(":"));
+  CHECK_FALSE(parse_address("*"));
+  CHECK_FALSE(parse_address("[*]"));
   CHECK_FALSE(parse_address("[]:1"));
   CHECK_FALSE(parse_address("::1:11300"));
   CHECK_FALSE(parse_address("host:"));
@@ -35,7 +46,7 @@ TEST_CASE("address: nonsense is refused and quoted") {
   CHECK(parse_address("host:99999").error().text ==
         "'99999' is no port, which is a number up to 65535");
   CHECK(parse_address("nonsense").error().text ==
-        "'nonsense' is not HOST:PORT, [IPV6]:PORT or unix:PATH");
+        "'nonsense' is not HOST:PORT, :PORT, [IPV6]:PORT or unix:PATH");
 }
 
 TEST_CASE("address: a unix path of 107 bytes fits, one of 108 does not") {

@@ -103,6 +103,7 @@ TEST_CASE("listener: port 0 becomes the port that the system chose") {
 
 TEST_CASE("listener: what lies beyond this machine is told apart") {
   Opening opening;
+  CHECK_FALSE(BoundSocket::bind({.port = 0}, opening.log).value().is_local());
   CHECK_FALSE(BoundSocket::bind({.host = "0.0.0.0", .port = 0}, opening.log).value().is_local());
   CHECK(BoundSocket::bind({.host = "localhost", .port = 0}, opening.log).value().is_local());
   CHECK(BoundSocket::bind({.host = "127.0.0.9", .port = 0}, opening.log).value().is_local());

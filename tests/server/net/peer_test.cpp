@@ -2,12 +2,16 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "support/doctest.hpp"
 
 namespace millrace::server {
 namespace {
+
+using namespace std::string_literals;
 
 Place place(const char* number) {
   sockaddr_in v4{};
@@ -21,6 +25,20 @@ Place place(const char* number) {
   v6.sin6_port = htons(80);
   REQUIRE(inet_pton(AF_INET6, number, &v6.sin6_addr) == 1);
   return *place_of(reinterpret_cast<const sockaddr*>(&v6));
+}
+
+std::string peer_at(const char* number) {
+  sockaddr_in6 name{};
+  name.sin6_family = AF_INET6;
+  REQUIRE(inet_pton(AF_INET6, number, &name.sin6_addr) == 1);
+  return peer_of(reinterpret_cast<const sockaddr*>(&name));
+}
+
+std::string peer_at_v4(const char* number) {
+  sockaddr_in name{};
+  name.sin_family = AF_INET;
+  REQUIRE(inet_pton(AF_INET, number, &name.sin_addr) == 1);
+  return peer_of(reinterpret_cast<const sockaddr*>(&name));
 }
 
 }  // namespace
@@ -62,6 +80,23 @@ TEST_CASE("place: a unix socket has none") {
   CHECK_FALSE(far_end(both[0]));
   ::close(both[0]);
   ::close(both[1]);
+}
+
+TEST_CASE("peer: an IPv4 address is the same one at a socket of IPv6") {
+  CHECK(peer_at_v4("192.0.2.7") == "\xC0\x00\x02\x07"s);
+  CHECK(peer_at("::ffff:192.0.2.7") == peer_at_v4("192.0.2.7"));
+}
+
+TEST_CASE("peer: of an IPv6 address the network counts") {
+  CHECK(peer_at("2001:db8:0:1::5") == "\x20\x01\x0d\xb8\0\0\0\x01"s);
+  CHECK(peer_at("2001:db8:0:1:ffff::") == peer_at("2001:db8:0:1::5"));
+  CHECK(peer_at("2001:db8:0:2::5") != peer_at("2001:db8:0:1::5"));
+}
+
+TEST_CASE("peer: clients of a unix socket are one") {
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  CHECK(peer_of(reinterpret_cast<const sockaddr*>(&name)) == "unix socket");
 }
 
 }  // namespace millrace::server

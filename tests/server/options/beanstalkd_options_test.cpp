@@ -62,6 +62,12 @@ TEST_CASE("beanstalkd options: a port is what the system's library takes it for"
   CHECK(read({"-p", "1x"}).exit_status == 111);
 }
 
+TEST_CASE("beanstalkd options: no host is a mistake, and not every address") {
+  CHECK(read({"-l", ""}).exit_status == 111);
+  CHECK(read({"-l", ""}).errors == "beanstalkd: cannot listen: -l needs a host\n");
+  CHECK(config_of({"-l", "unix:"}).beanstalk->host == "unix:");
+}
+
 TEST_CASE("beanstalkd options: a unix socket has no port") {
   CHECK(config_of({"-l", "unix:/run/socket", "-p", "x"}).beanstalk->path == "/run/socket");
 }

@@ -126,8 +126,16 @@ TEST_CASE("faktory options: what nobody says is as Faktory has it") {
 
 TEST_CASE("faktory options: flags with one dash or two, with a space or =") {
   const Home home;
-  CHECK(home.config({"-b", ":7500"}).faktory->text() == "0.0.0.0:7500");
+  CHECK(home.config({"-b", ":7500"}).faktory->text() == ":7500");
   CHECK(home.config({"--b=127.0.0.1:7501", "-l=debug", "-w", ":0"}).faktory->port == 7501);
+}
+
+TEST_CASE("faktory options: 0.0.0.0 is every address, as in Go") {
+  const Home home;
+  CHECK(home.config({"-b", "0.0.0.0:7500"}).faktory->text() == ":7500");
+  CHECK(home.config({"-w", "0.0.0.0:7501"}).web->text() == ":7501");
+  CHECK(home.config({"-b", "127.0.0.1:7500"}).faktory->text() == "127.0.0.1:7500");
+  CHECK(home.failure({"-b", "0.0.0.0:1", "-w", ":1"}).find("are both :1;") != std::string::npos);
 }
 
 TEST_CASE("faktory options: what it does not know ends it with 2") {
@@ -162,7 +170,7 @@ TEST_CASE("faktory options: binding and password from a file, however TOML write
   CHECK(home.config_by("faktory = { password = \"s\" }\n").password == "s");
   CHECK(home.config_by("faktory.password = \"s\"\n").password == "s");
   CHECK(home.config_by("\xEF\xBB\xBF[faktory]\r\npassword = \"s\"\r\n").password == "s");
-  CHECK(home.config_by("[faktory]\nbinding = \":7600\"\n").faktory->text() == "0.0.0.0:7600");
+  CHECK(home.config_by("[faktory]\nbinding = \":7600\"\n").faktory->text() == ":7600");
 }
 
 TEST_CASE("faktory options: a password is what TOML says it is") {
