@@ -220,7 +220,9 @@ void Server::add_web(BoundSocket socket) {
       WebService::Options{
           .guard = {.password = web_password(),
                     .is_read_only = options_.is_web_read_only,
-                    .hosts = web_hosts(options_, host)},
+                    .checks_host = options_.checks_host_for_others || socket.is_local(),
+                    .hosts = web_hosts(options_, host),
+                    .hosts_option = options_.web_hosts_option},
           .facts = {.version = MILLRACE_VERSION,
                     .hostname = host.hostname,
                     .pid = process_id(),

@@ -52,9 +52,11 @@ class Server : private Duties, private Deadline {
     std::optional<Address> beanstalk;  ///< nullopt: the port stays closed
     std::optional<Address> faktory;
     std::optional<Address> web;
-    std::string web_password;                ///< of the web port; empty: the Faktory port's
-    bool is_web_read_only = false;           ///< the web port changes nothing
-    std::vector<std::string> web_hosts;      ///< its own names, in lower case
+    std::string web_password;            ///< of the web port; empty: the Faktory port's
+    bool is_web_read_only = false;       ///< the web port changes nothing
+    std::vector<std::string> web_hosts;  ///< its own names, in lower case
+    bool checks_host_for_others = true;  ///< see `Personality`
+    const char* web_hosts_option = "--web-host";
     std::string name;                        ///< in the web UI; empty: none
     std::string name_color;                  ///< of its bar there
     std::string password;                    ///< of the Faktory port; empty: none

@@ -43,6 +43,8 @@ Server::Options server_options(const Config& config, const Secrets& secrets) {
           .web_password = config.web_password,
           .is_web_read_only = config.is_web_read_only,
           .web_hosts = config.web_hosts,
+          .checks_host_for_others = config.personality.checks_host_for_others,
+          .web_hosts_option = config.personality.web_hosts_option,
           .name = config.name.text,
           .name_color = config.name.color,
           .password = secrets.password,

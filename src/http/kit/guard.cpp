@@ -140,8 +140,8 @@ std::optional<Response> check(const Request& request, const GuardSettings& setti
   if (!settings.password.empty()) {
     const Login login = login_of(request, settings);
     if (login != Login::kRight) return ask_for_password(request, login);
-  } else if (!is_own_host(request.header("host"), settings.hosts)) {
-    return refuse(403, "this Host name is not accepted: add it to --web-host");
+  } else if (settings.checks_host && !is_own_host(request.header("host"), settings.hosts)) {
+    return refuse(403, "this Host name is not accepted: add it to " + settings.hosts_option);
   }
   return is_change(request) ? check_change(request, settings) : std::nullopt;
 }

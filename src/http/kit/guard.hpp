@@ -14,7 +14,9 @@ namespace millrace::http {
 struct GuardSettings {
   std::string password;  ///< empty: none is asked for
   bool is_read_only = false;
-  std::vector<std::string> hosts;  ///< names of this server, in lower case
+  bool checks_host = true;                  ///< where no password is asked for
+  std::vector<std::string> hosts;           ///< names of this server, in lower case
+  std::string hosts_option = "--web-host";  ///< what adds to `hosts`, for people
 };
 
 /// Whether a request brings the password (HTTP Basic). The user name does not matter.

@@ -31,11 +31,13 @@ constexpr const char* kFlagsUsage =
     "FAKTORY_WORKER_TIMEOUT, or 60)\n"
     " -v       show version information\n"
     " -h       show this help\n"
-    "ADDR is HOST:PORT, or :PORT for every address, IPv6 and IPv4.\n";
+    "ADDR is HOST:PORT, or :PORT for every address, IPv6 and IPv4. MILLRACE_WEB_HOST\n"
+    "has the names of a web UI on localhost behind a proxy, with commas between them.\n";
 
 constexpr const char* kDefaultBinding = "localhost:7419";
 constexpr const char* kDefaultWebBinding = "localhost:7420";
 constexpr const char* kNoWebBinding = ":0";
+constexpr const char* kWebHostVariable = "MILLRACE_WEB_HOST";
 constexpr const char* kPasswordFile = "/etc/faktory/password";
 /// After the name of the environment.
 constexpr const char* kNoPassword =
@@ -62,6 +64,7 @@ struct FileSettings {
   std::string web_binding;
   std::string web_password;
   std::string worker_timeout;
+  std::string web_hosts;
 
   /// The member that holds the value of `name`; null: the key has no effect.
   std::string* member(std::string_view name) {
@@ -70,6 +73,7 @@ struct FileSettings {
     if (name == "faktory.description") return &description;
     if (name == "faktory.worker_timeout") return &worker_timeout;
     if (name == "web.binding") return &web_binding;
+    if (name == "web.hosts") return &web_hosts;
     return name == "web.password" ? &web_password : nullptr;
   }
 };
@@ -124,6 +128,12 @@ Outcome<FileSettings> read_files(const fs::path& directory, Config& config) {
   return read_settings(*document, config);
 }
 
+/// Faktory looks at no Host. Where only this machine can connect, we do: a web page could be behind
+/// the name.
+constexpr Personality kFaktoryPersonality{
+    .checks_host_for_others = false,
+    .web_hosts_option = "MILLRACE_WEB_HOST, or to hosts in [web] of the config files"};
+
 class FlagReader {
  public:
   explicit FlagReader(const std::vector<std::string>& arguments) : arguments_(arguments) {
@@ -131,6 +141,7 @@ class FlagReader {
     config.beanstalk.reset();
     // Faktory has its own rule: `settle_password` requires one in staging and production.
     config.is_insecure = true;
+    config.personality = kFaktoryPersonality;
   }
 
   FaktoryInvocation read() {
@@ -200,6 +211,7 @@ class FlagReader {
     }
     settle_binding(files->binding);
     settle_web(*files);
+    settle_web_hosts(files->web_hosts);
     if (are_same_place(read_.config.faktory, read_.config.web)) {
       return fail("-b and -w are both " + read_.config.web->text() +
                   "; each needs an address of its own");
@@ -231,6 +243,12 @@ class FlagReader {
     const Outcome<Address> address = parse_binding(text);
     if (!address) return fail(address.error().text);
     read_.config.web = *address;
+  }
+
+  void settle_web_hosts(const std::string& from_file) {
+    const std::optional<std::string> variable = environment_variable(kWebHostVariable);
+    const auto set = set_names(read_.config.web_hosts, variable.value_or(from_file));
+    if (!set) fail((variable ? kWebHostVariable : "web.hosts") + (": " + set.error().text));
   }
 
   void settle_password(const std::string& from_file) {

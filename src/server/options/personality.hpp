@@ -14,6 +14,9 @@ struct Personality {
   bool reloads = true;            ///< SIGHUP reloads the configuration; false: it ends the process
   bool waits_for_clients = true;  ///< at a stop; false: connections are closed at once
   bool makes_directory = true;    ///< create a missing data directory; false: refuse to start
+  /// False: a web port without a password takes any Host, unless it listens on loopback only.
+  bool checks_host_for_others = true;
+  const char* web_hosts_option = "--web-host";  ///< what sets `Config::web_hosts`, for people
 };
 
 }  // namespace millrace::server

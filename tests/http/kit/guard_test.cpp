@@ -84,6 +84,22 @@ TEST_CASE("guard: without a password a name that could be turned to us is refuse
   CHECK(status_of(request, settings) == 200);
 }
 
+TEST_CASE("guard: the answer to a foreign name says where it is to be added") {
+  const Request request = with(request_of("GET", "/"), "host", "jobs.example");
+  CHECK(check(request, {})->body ==
+        R"({"error":"this Host name is not accepted: add it to --web-host"})");
+  CHECK(check(request, {.hosts_option = "MY_HOST"})->body ==
+        R"({"error":"this Host name is not accepted: add it to MY_HOST"})");
+}
+
+TEST_CASE("guard: where no names are asked for, all are accepted, and other sites still refused") {
+  const GuardSettings settings{.checks_host = false};
+  const Request request = with(request_of("GET", "/"), "host", "jobs.example");
+  CHECK(status_of(request, settings) == 200);
+  const Request change = with(request_of("POST", "/api/v1/jobs/1/delete"), "host", "jobs.example");
+  CHECK(status_of(with(change, "origin", "http://other.example"), settings) == 403);
+}
+
 TEST_CASE("guard: numbers, localhost and names of one word cannot be turned to us") {
   const std::vector<std::string> none;
   for (const char* host : {"127.0.0.1:7420", "10.1.2.3", "[::1]:7420", "[fe80::1]", "localhost",

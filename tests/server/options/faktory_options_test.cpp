@@ -138,6 +138,19 @@ TEST_CASE("faktory options: 0.0.0.0 is every address, as in Go") {
   CHECK(home.failure({"-b", "0.0.0.0:1", "-w", ":1"}).find("are both :1;") != std::string::npos);
 }
 
+TEST_CASE("faktory options: names of the web UI, of the environment or else of a file") {
+  const Home home;
+  CHECK(home.config().web_hosts.empty());
+  CHECK_FALSE(home.config().personality.checks_host_for_others);
+  home.write("a", "[web]\nhosts = \"Jobs.example, x\"\n");
+  CHECK(home.failure() == "faktory: web.hosts: ' x' is not a host name\n");
+  home.write("a", "[web]\nhosts = \"Jobs.example,b.example\"\n");
+  CHECK(home.config().web_hosts == std::vector<std::string>{"jobs.example", "b.example"});
+  CHECK(home.config().ignored_keys.empty());
+  const Variable hosts("MILLRACE_WEB_HOST", "c.example");
+  CHECK(home.config().web_hosts == std::vector<std::string>{"c.example"});
+}
+
 TEST_CASE("faktory options: what it does not know ends it with 2") {
   const Home home;
   CHECK(home.read({"-x"}).exit_status == 2);
