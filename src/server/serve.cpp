@@ -27,8 +27,8 @@
 #include "server/process/descriptors.hpp"
 #include "server/process/memory_return.hpp"
 #include "server/process/process.hpp"
+#include "server/process/rights.hpp"
 #include "server/process/service_manager.hpp"
-#include "server/process/user.hpp"
 #include "server/server.hpp"
 #include "server/shared_log.hpp"
 #include "server/signal_duties.hpp"
@@ -150,16 +150,6 @@ using Step = StartFailure::Step;
 
 StartFailure failure(Step step, const Problem& problem) {
   return {step, problem.text};
-}
-
-Result<Done, StartFailure> give_up_rights(const Config& config) {
-  if (config.user.empty()) return Done{};
-  const Outcome<User> user = find_user(config.user);
-  if (!user) return failure(Step::kFindUser, user.error());
-  if (const auto become_it = become(*user); !become_it) {
-    return failure(Step::kBecomeUser, become_it.error());
-  }
-  return Done{};
 }
 
 /// Everything that a server needs to run, once its ports are open.
@@ -477,7 +467,7 @@ Result<Ended, StartFailure> serve(const Config& config, const Log& log,
   if (!config.log.empty() && !config.keeps_ports_closed) {
     options.relay = Relay::Options{.node = config.node, .own_ports = options.own_ports};
   }
-  if (auto given_up = give_up_rights(config); !given_up) return given_up.error();
+  if (auto given_up = give_up_rights(config, *sockets); !given_up) return given_up.error();
   Config in_force = config;
   ServiceManager manager(config.handover, process_id(), log);
   Start start{{config, read_config, log, in_force, manager}, options, std::move(*sockets)};

@@ -16,6 +16,7 @@
 #include <memory>
 #include <utility>
 
+#include "journal/posix/descriptor.hpp"
 #include "server/net/peer.hpp"
 
 namespace millrace::server {
@@ -238,6 +239,26 @@ std::optional<BoundSocket::FileIdentity> BoundSocket::identify(const std::string
   struct stat facts {};
   if (lstat(path.c_str(), &facts) != 0) return std::nullopt;
   return FileIdentity{.device = facts.st_dev, .inode = facts.st_ino};
+}
+
+Outcome<Done> BoundSocket::give_file_to(std::uint32_t user_id, std::uint32_t group_id) const {
+  if (!file_) return Done{};
+  // The user may own the directory, and lead the path to a file of root's meanwhile.
+  const journal::Descriptor file(::open(address_.path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  struct stat facts {};
+  if (!file.is_open() || ::fstat(file.get(), &facts) != 0) return problem(std::strerror(errno));
+  if (FileIdentity{.device = facts.st_dev, .inode = facts.st_ino} != *file_) {
+    return problem("the file was replaced");
+  }
+  if (::fchownat(file.get(), "", user_id, group_id, AT_EMPTY_PATH) != 0) {
+    return problem(std::strerror(errno));
+  }
+  return Done{};
+}
+
+Outcome<Done> BoundSocket::set_file_mode(std::uint32_t mode) const {
+  if (file_ && ::chmod(address_.path.c_str(), mode) != 0) return problem(std::strerror(errno));
+  return Done{};
 }
 
 void BoundSocket::remove_file() {

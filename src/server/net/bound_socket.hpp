@@ -51,6 +51,12 @@ class BoundSocket {
   /// nothing.
   void probe_idle_peers();
 
+  /// Of a unix socket whose file we made: gives it to that user and group. For root.
+  [[nodiscard]] Outcome<Done> give_file_to(std::uint32_t user_id, std::uint32_t group_id) const;
+
+  /// Of such a socket: who may connect. To be called as its owner, and before somebody listens.
+  [[nodiscard]] Outcome<Done> set_file_mode(std::uint32_t mode) const;
+
   /// The descriptor is the caller's from now on; the file stays ours.
   [[nodiscard]] int release();
 

@@ -104,9 +104,10 @@ struct Config {
   std::uint64_t memory_bytes_max = 0;                     ///< for jobs; 0: no limit
   std::uint64_t segment_bytes = std::uint64_t{64} << 20;  ///< size of a journal file
   std::size_t job_bytes_max = kPutBytesMaxDefault;
-  bool is_insecure = false;  ///< other machines may reach ports without a password
-  std::string user;          ///< to switch to once the ports are open; empty: no switch
-  Handover handover;         ///< sockets that systemd has opened
+  bool is_insecure = false;             ///< other machines may reach ports without a password
+  std::string user;                     ///< to switch to once the ports are open; empty: no switch
+  std::optional<unsigned> socket_mode;  ///< of unix sockets; nullopt: what the umask leaves
+  Handover handover;                    ///< sockets that systemd has opened
 
   bool moves_again = false;  ///< of `move-to-file` only
 

@@ -45,6 +45,14 @@ std::vector<std::pair<std::string, std::string>> shown_options(const Config& con
     if (!config.pushes.is_on) return std::string("off");
     return after_end == Duration{} ? std::string("on") : std::to_string(after_end / 1s);
   };
+  const auto socket_mode = [&] {
+    if (!config.socket_mode) return std::string("by the umask");
+    std::string digits;
+    for (int shift = 6; shift >= 0; shift -= 3) {
+      digits += static_cast<char>('0' + (*config.socket_mode >> shift & 7));
+    }
+    return digits;
+  };
   return {{"data", config.is_volatile ? "none (--volatile)" : config.data},
           {"log", config.log.empty() ? "none" : engines::shown_url(config.log)},
           {"node", config.node.empty() ? "none" : config.node},
@@ -78,7 +86,8 @@ std::vector<std::pair<std::string, std::string>> shown_options(const Config& con
           {"poison-after", std::to_string(config.poison_after)},
           {"extend-while-alive", yes_or_no(config.extends_while_alive)},
           {"statsd", config.statsd ? config.statsd->location.text() : "none"},
-          {"user", config.user.empty() ? "none" : config.user}};
+          {"user", config.user.empty() ? "none" : config.user},
+          {"socket-mode", socket_mode()}};
 }
 
 }  // namespace millrace::server

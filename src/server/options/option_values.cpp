@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <sstream>
 #include <string_view>
 
@@ -189,6 +190,20 @@ Outcome<Done> set_poison_after(std::uint32_t& member, const std::string& text) {
   const auto count = read_number(text, 0, Attempts::kCountMax);
   if (!count) return count.error();
   member = static_cast<std::uint32_t>(*count);
+  return Done{};
+}
+
+Outcome<Done> set_mode(std::optional<unsigned>& member, const std::string& text) {
+  constexpr int kOctal = 8;
+  constexpr unsigned kOwner = 0600;
+  constexpr unsigned kMost = 0777;
+  unsigned mode = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, mode, kOctal);
+  if (error != std::errc() || stop != end || mode > kMost || (mode & kOwner) != kOwner) {
+    return Problem{"'" + text + "' is not an octal mode from 600 to 777, such as 660"};
+  }
+  member = mode;
   return Done{};
 }
 

@@ -19,8 +19,12 @@ Outcome<User> find_user(const std::string& name) {
   return User{.name = name, .user_id = entry->pw_uid, .group_id = entry->pw_gid};
 }
 
+bool is_root() {
+  return geteuid() == 0;
+}
+
 Outcome<Done> become(const User& user) {
-  if (geteuid() == user.user_id && getegid() == user.group_id && geteuid() != 0) return Done{};
+  if (geteuid() == user.user_id && getegid() == user.group_id && !is_root()) return Done{};
   // In this order: after `setuid` the process may not change its groups any more.
   const bool is_done = initgroups(user.name.c_str(), user.group_id) == 0 &&
                        setgid(user.group_id) == 0 && setuid(user.user_id) == 0;

@@ -16,6 +16,8 @@ struct User {
 /// Looks up a user by name.
 [[nodiscard]] Outcome<User> find_user(const std::string& name);
 
+[[nodiscard]] bool is_root();
+
 /// Switches the process to the user, with group and supplementary groups, for good. Does nothing if
 /// the process runs as that user already.
 [[nodiscard]] Outcome<Done> become(const User& user);

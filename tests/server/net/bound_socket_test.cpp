@@ -3,10 +3,12 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include <utility>
+#include <filesystem>
 
+#include "server/scratch.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::server {
@@ -50,6 +52,14 @@ std::pair<bool, bool> reached_by(const std::string& text) {
   return {connects_by_v4(port), connects_by_v6(port)};
 }
 
+struct stat facts_of(const std::string& path) {
+  struct stat facts {};
+  REQUIRE(lstat(path.c_str(), &facts) == 0);
+  return facts;
+}
+
+constexpr unsigned kModeBits = 0777;
+
 }  // namespace
 
 TEST_CASE("bound socket: a port without a host is one socket for IPv6 and IPv4") {
@@ -72,6 +82,35 @@ TEST_CASE("bound socket: every address is not loopback") {
   CHECK_FALSE(bind_to("0.0.0.0:0").value().is_local());
   CHECK(bind_to("[::1]:0").value().is_local());
   CHECK(bind_to("127.0.0.9:0").value().is_local());
+}
+
+TEST_CASE("bound socket: the mode of a unix socket's file is what is asked for") {
+  const Scratch scratch;
+  const auto socket = bind_to("unix:" + scratch.path("socket"));
+  REQUIRE(socket.value().set_file_mode(0606));
+  CHECK((facts_of(scratch.path("socket")).st_mode & kModeBits) == 0606);
+}
+
+TEST_CASE("bound socket: a unix socket's file can be given to a user, but no other file") {
+  constexpr unsigned kSomebody = 12345;
+  if (geteuid() != 0) return;
+  const Scratch scratch;
+  const std::string path = scratch.path("socket");
+  const auto socket = bind_to("unix:" + path);
+  REQUIRE(socket.value().give_file_to(kSomebody, kSomebody + 1));
+  CHECK(facts_of(path).st_uid == kSomebody);
+  CHECK(facts_of(path).st_gid == kSomebody + 1);
+  const std::string other = scratch.write("other", "root's");
+  std::filesystem::remove(path);
+  std::filesystem::create_symlink(other, path);
+  CHECK_FALSE(socket.value().give_file_to(kSomebody, kSomebody));
+  CHECK(facts_of(other).st_uid == 0);
+}
+
+TEST_CASE("bound socket: a TCP port has no file to give") {
+  const auto socket = bind_to("127.0.0.1:0");
+  CHECK(socket.value().give_file_to(1, 1));
+  CHECK(socket.value().set_file_mode(0600));
 }
 
 }  // namespace millrace::server

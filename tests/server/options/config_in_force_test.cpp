@@ -45,6 +45,13 @@ TEST_CASE("config in force: a reload exchanges the password, but does not remove
   CHECK(reloaded(running, wanted).password_file.empty());
 }
 
+TEST_CASE("config in force: the mode of sockets is shown in octal") {
+  Config config;
+  CHECK(shown(config, "socket-mode") == "by the umask");
+  config.socket_mode = 0607;
+  CHECK(shown(config, "socket-mode") == "607");
+}
+
 TEST_CASE("config in force: a password is shown as required, and never itself") {
   Config config;
   CHECK(shown(config, "password") == "none");

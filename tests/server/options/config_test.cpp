@@ -61,6 +61,8 @@ TEST_CASE("config: every option as a flag") {
                                "--insecure",
                                "--user",
                                "nobody",
+                               "--socket-mode",
+                               "660",
                                "--tls-cert",
                                "/c",
                                "--tls-key",
@@ -85,6 +87,7 @@ TEST_CASE("config: every option as a flag") {
   CHECK(config.is_volatile);
   CHECK(config.job_bytes_max == 10);
   CHECK(config.user == "nobody");
+  CHECK(config.socket_mode == 0660);
   CHECK(config.tls_certificate_file == "/c");
   CHECK(config.tls_key_file == "/k");
   CHECK(config.connections_max == 20);
@@ -148,6 +151,14 @@ TEST_CASE("config: the first argument that nobody takes is named, with where to 
 TEST_CASE("config: sizes are in bytes, which a refusal says") {
   CHECK(refusal({"--segment-bytes=64M"}).ends_with(", in bytes and without a unit"));
   CHECK(refusal({"--max-job-size=1k"}).ends_with(", in bytes and without a unit"));
+}
+
+TEST_CASE("config: the mode of sockets is octal, and leaves their owner in") {
+  CHECK(serve({"--socket-mode=0660"}).socket_mode == 0660);
+  CHECK(serve({"--socket-mode=777"}).socket_mode == 0777);
+  for (const char* wrong : {"", "060", "1777", "66x", "-660", "rw", "888"}) {
+    CHECK_MESSAGE(refusal({"--socket-mode", wrong}).find("octal mode") != std::string::npos, wrong);
+  }
 }
 
 TEST_CASE("config: the help of check and backup names directories and statuses") {
@@ -370,10 +381,11 @@ TEST_CASE("config: which changes count at a start only") {
   const Config other =
       serve({"--data=/d", "--beanstalk=off", "--faktory=127.0.0.1:1", "--tls-cert=/c",
              "--tls-key=/k", "--dead-max-jobs=1", "--sync=off", "--strict-fetch", "--volatile",
-             "--segment-bytes=1048576", "--user=u", "--insecure"});
+             "--segment-bytes=1048576", "--user=u", "--socket-mode=660", "--insecure"});
   CHECK(options_for_restart(started, other) ==
         Arguments{"data", "beanstalk", "faktory", "password-file", "tls-cert", "dead-max-jobs",
-                  "sync", "strict-fetch", "volatile", "segment-bytes", "user", "insecure"});
+                  "sync", "strict-fetch", "volatile", "segment-bytes", "user", "socket-mode",
+                  "insecure"});
 }
 
 TEST_CASE("config: a certificate can be exchanged, and a password set, without a restart") {
