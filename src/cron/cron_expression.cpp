@@ -1,5 +1,6 @@
 #include "cron/cron_expression.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -10,6 +11,7 @@
 #include "base/check.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
+#include "cron/duration.hpp"
 
 namespace millrace::cron {
 namespace {
@@ -155,24 +157,15 @@ constexpr std::pair<std::string_view, std::string_view> kMacros[] = {
     {"@hourly", "0 * * * *"},
 };
 
-/// Such as 1h30m.
+/// Such as 1h30m. Fractions of a second are left out, and less than one is one, as in Faktory.
 Outcome<std::chrono::seconds> parse_interval(std::string_view text) {
-  const Problem bad{"@every: " + quoted(text) +
-                    " is not a time such as 90s or 1h30m, from 1s to 8784h"};
-  std::chrono::seconds total{0};
-  if (text.empty()) return bad;
-  while (!text.empty()) {
-    const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
-    const auto number = parse_number<std::uint32_t>(text.substr(0, digits));
-    if (!number || digits == text.size()) return bad;
-    const char unit = text[digits];
-    if (unit != 'h' && unit != 'm' && unit != 's') return bad;
-    total += std::chrono::seconds(*number) * (unit == 'h' ? 3600 : unit == 'm' ? 60 : 1);
-    if (total > CronExpression::kIntervalMax) return bad;
-    text.remove_prefix(digits + 1);
+  using std::chrono::seconds;
+  const auto time = parse_duration(text);
+  if (!time || time->count() <= 0 || *time > CronExpression::kIntervalMax) {
+    return Problem{"@every: " + quoted(text) +
+                   " is not a time such as 90s, 1h30m or 1.5h, from 1s to 8784h"};
   }
-  if (total == std::chrono::seconds::zero()) return bad;
-  return total;
+  return std::max(std::chrono::floor<seconds>(*time), seconds{1});
 }
 
 }  // namespace

@@ -159,16 +159,24 @@ TEST_CASE("cron: macros") {
   CHECK_FALSE(CronExpression::parse("@hourly 5").has_value());
 }
 
-TEST_CASE("cron: @every takes hours, minutes and seconds") {
+TEST_CASE("cron: @every takes all times that Go has") {
   using namespace std::chrono_literals;
   CHECK(CronExpression::parse("@every 90s")->interval() == 90s);
   CHECK(CronExpression::parse("@every 1h30m5s")->interval() == 1h + 30min + 5s);
   CHECK(CronExpression::parse("@every 8784h")->interval() == CronExpression::kIntervalMax);
+  CHECK(CronExpression::parse("@every 1.5h")->interval() == 90min);
+  CHECK(CronExpression::parse("@every +.5m")->interval() == 30s);
   CHECK(CronExpression::parse("@hourly")->interval() == std::nullopt);
 }
 
+TEST_CASE("cron: @every runs at whole seconds, at most once in each") {
+  using namespace std::chrono_literals;
+  CHECK(CronExpression::parse("@every 2500ms")->interval() == 2s);
+  CHECK(CronExpression::parse("@every 1ns")->interval() == 1s);
+}
+
 TEST_CASE("cron: @every refuses what is no time") {
-  for (const char* time : {"", "0s", "5", "5d", "s", "-5s", "1.5h", "8785h", "8784h1s",
+  for (const char* time : {"", "0s", "5", "5d", "s", "0", "-5s", "1.5d", "8785h", "8784h1s",
                            "99999999999999999999s", "5s 5s"}) {
     CHECK_FALSE(CronExpression::parse("@every " + std::string(time)).has_value());
   }

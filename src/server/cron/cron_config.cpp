@@ -6,6 +6,7 @@
 #include "base/check.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
+#include "cron/duration.hpp"
 #include "faktory/job/pushed_job.hpp"
 #include "faktory/json/text.hpp"
 #include "faktory/session/reply.hpp"
@@ -25,6 +26,14 @@ using Read = Result<T, Wrong>;
 
 std::uint32_t line_of(const toml::node& node) {
   return node.source().begin.line;
+}
+
+/// Negative: it is no time.
+std::int64_t seconds_in(const toml::node& value) {
+  if (const auto* const number = value.as_integer()) return number->get();
+  const auto* const text = value.as_string();
+  if (text == nullptr) return -1;
+  return cron::parse_whole_seconds(text->get()).value_or(std::chrono::seconds{-1}).count();
 }
 
 /// Reads one `[[cron]]`.
@@ -127,12 +136,11 @@ class EntryReader {
       item.is_enabled = enabled->as_boolean()->get();
     }
     if (const toml::node* const jitter = table_.get("jitter")) {
-      const auto* const number = jitter->as_integer();
-      const auto max = static_cast<std::int64_t>(kCronJitterSecondsMax);
-      if (number == nullptr || number->get() < 0 || number->get() > max) {
+      const std::int64_t jitter_s = seconds_in(*jitter);
+      if (jitter_s < 0 || jitter_s > static_cast<std::int64_t>(kCronJitterSecondsMax)) {
         return wrong(*jitter, "jitter must be a whole number of seconds from 0 to 3600");
       }
-      item.jitter = std::chrono::seconds(number->get());
+      item.jitter = std::chrono::seconds(jitter_s);
     }
     return Done{};
   }

@@ -9,6 +9,7 @@
 
 #include "base/number.hpp"
 #include "base/text.hpp"
+#include "cron/duration.hpp"
 #include "server/options/throttle_matcher.hpp"
 
 namespace millrace::server {
@@ -19,19 +20,29 @@ struct Member {
   std::string_view name;
   std::uint32_t ThrottleLimits::*value;
   std::uint32_t max;
+  bool is_time = false;  ///< in seconds; a text such as "1m30s" is one too
 };
 constexpr std::array kMembers = {
     Member{"concurrency", &ThrottleLimits::concurrency, kThrottleSlotsMax},
     Member{"worker", &ThrottleLimits::worker, kThrottleSlotsMax},
     Member{"per_key", &ThrottleLimits::per_key, kThrottleSlotsMax},
-    Member{"timeout", &ThrottleLimits::timeout_s, kThrottleSecondsMax},
+    Member{"timeout", &ThrottleLimits::timeout_s, kThrottleSecondsMax, true},
     Member{"rate.count", &ThrottleLimits::rate_count, kThrottleRateMax},
-    Member{"rate.per", &ThrottleLimits::rate_s, kThrottleSecondsMax}};
+    Member{"rate.per", &ThrottleLimits::rate_s, kThrottleSecondsMax, true}};
 
 constexpr const char* kQuotesHint = ". A name with a dot needs quotes: \"mail.fast\"";
 
 Problem at(const std::string& place, const std::string& text) {
   return Problem{place + ": " + text};
+}
+
+/// 0: it is none.
+std::int64_t limit_in(const Setting& setting, bool is_time) {
+  if (setting.kind == Setting::Kind::kPlain) {
+    return parse_number<std::int64_t>(setting.text).value_or(0);
+  }
+  if (setting.kind != Setting::Kind::kString || !is_time) return 0;
+  return cron::parse_whole_seconds(setting.text).value_or(std::chrono::seconds{}).count();
 }
 
 /// The limits of one name, while its settings are read.
@@ -125,14 +136,12 @@ class ThrottleReader {
                                    "'; there are concurrency, worker, per_key, timeout and rate" +
                                    (setting.path.size() > 3 ? kQuotesHint : ""));
     }
-    const auto number = setting.kind == Setting::Kind::kPlain
-                            ? parse_number<std::uint32_t>(setting.text)
-                            : std::nullopt;
-    if (!number || *number == 0 || *number > known->max) {
+    const std::int64_t number = limit_in(setting, known->is_time);
+    if (number <= 0 || number > known->max) {
       return at(setting.place, shown + ": " + member + " must be a whole number from 1 to " +
                                    std::to_string(known->max));
     }
-    entry.limits.*(known->value) = *number;
+    entry.limits.*(known->value) = static_cast<std::uint32_t>(number);
     if (!can_have(setting.path[1], entry.limits)) {
       return at(setting.place, shown + ": " + member + " limits a queue, and no type");
     }

@@ -91,6 +91,22 @@ TEST_CASE("throttles table: a limit is a whole number from 1 to its bound") {
         "a:2: throttles.q: rate.count must be a whole number from 1 to 1000000");
 }
 
+TEST_CASE("throttles table: times may be texts, as Go writes them") {
+  const auto rules = rules_in(
+      "[throttles]\nq = { worker = 1, timeout = \"1.5h\", rate = { count = 9, per = \"1m30s\" } }");
+  REQUIRE(rules.size() == 1);
+  CHECK(rules[0].limits.timeout_s == 5400);
+  CHECK(rules[0].limits.rate_s == 90);
+  const std::string expected =
+      "a:2: throttles.q: timeout must be a whole number from 1 to 1000000000";
+  for (const char* const time : {"0s", "-1s", "1500ms", "60", "1d", "1000000001s", ""}) {
+    CAPTURE(time);
+    CHECK(problem_of("{ worker = 1, timeout = \"" + std::string(time) + "\" }") == expected);
+  }
+  CHECK(problem_of("{ worker = \"1s\", timeout = 60 }") ==
+        "a:2: throttles.q: worker must be a whole number from 1 to 1000000");
+}
+
 TEST_CASE("throttles table: concurrency and worker need a timeout") {
   CHECK(problem_of("{ concurrency = 4 }") == kTimeoutIsMissing);
   CHECK(problem_of("{ worker = 4 }") == kTimeoutIsMissing);
