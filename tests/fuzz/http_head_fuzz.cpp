@@ -45,7 +45,10 @@ std::size_t count_named(const std::vector<std::string_view>& lines, std::string_
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::string_view head(reinterpret_cast<const char*>(data), size);
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  check(head_bytes(input).value_or(0) <= size);
+  const std::string head = plain_head(input);
+  check(find_ambiguity(head) || plain_head(head) == head);
   if (find_ambiguity(head)) return 0;
   const auto lines = lines_of(head);
   for (std::size_t i = 1; i < lines.size(); ++i) {

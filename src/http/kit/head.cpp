@@ -1,8 +1,10 @@
 #include "http/kit/head.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "base/text.hpp"
 #include "http/kit/text.hpp"
@@ -48,20 +50,118 @@ bool is_never_in_target(char c) {
 
 /// Method, target and version with one space between them (RFC 9112, section 3). Another reader may
 /// end the target at a further space or a control character, and see another one. A target with a
-/// host of its own, as a proxy gets it, could differ from the header that access rules look at.
+/// host of its own was made a path by `plain_head`.
 bool is_request_line(std::string_view line) {
   const std::size_t method_end = line.find(' ');
   const std::size_t target_end = line.rfind(' ');
   if (method_end == line.npos || method_end == target_end) return false;
   const std::string_view method = line.substr(0, method_end);
   const std::string_view target = line.substr(method_end + 1, target_end - method_end - 1);
+  // About the whole server there is only one question.
+  const bool is_of_server = target == "*" && method == "OPTIONS";
   return !method.empty() && std::all_of(method.begin(), method.end(), is_token_char) &&
-         (target.starts_with('/') || target == "*") &&
+         (target.starts_with('/') || is_of_server) &&
          std::none_of(target.begin(), target.end(), is_never_in_target) &&
          line.substr(target_end + 1).starts_with("HTTP/");
 }
 
+/// How long the line end is that `text` begins with; 0: it begins with none.
+std::size_t line_end_bytes(std::string_view text) {
+  return text.starts_with(kLineEnd) ? 2 : text.starts_with('\n') ? 1 : 0;
+}
+
+std::string_view without_empty_line(std::string_view input) {
+  return input.substr(line_end_bytes(input));
+}
+
+/// Whether the first line ends with LF alone, so that the others may.
+bool has_bare_lines(std::string_view head) {
+  const std::size_t end = head.find('\n');
+  return end != head.npos && (end == 0 || head[end - 1] != '\r');
+}
+
+/// Of a target that names a host.
+struct Authority {
+  std::string_view host;  ///< with its port
+  std::string path;       ///< with the query
+};
+
+/// nullopt: it names none, or with a user, which nobody may send.
+std::optional<Authority> authority_in(std::string_view target) {
+  constexpr std::string_view kSchemes[] = {"http://", "https://"};
+  const auto scheme =
+      std::find_if(std::begin(kSchemes), std::end(kSchemes), [target](std::string_view each) {
+        return equals_ignoring_case(target.substr(0, each.size()), each);
+      });
+  if (scheme == std::end(kSchemes)) return std::nullopt;
+  target.remove_prefix(scheme->size());
+  const std::size_t end = std::min(target.find_first_of("/?"), target.size());
+  const std::string_view host = target.substr(0, end);
+  if (host.empty() || host.find('@') != host.npos) return std::nullopt;
+  const std::string_view path = target.substr(end);
+  return Authority{.host = host, .path = concat(path.starts_with('/') ? "" : "/", path)};
+}
+
+/// The first line with the path alone, and the first `Host` with that host.
+std::string name_host(const std::string& head) {
+  const std::string_view line = std::string_view(head).substr(0, head.find(kLineEnd));
+  const std::size_t begin = line.find(' ') + 1;
+  const std::size_t end = line.rfind(' ');
+  if (begin == 0 || begin >= end) return head;
+  const auto authority = authority_in(line.substr(begin, end - begin));
+  if (!authority) return head;
+  std::string named = concat(line.substr(0, begin), authority->path, line.substr(end), kLineEnd,
+                             "Host: ", authority->host);
+  bool has_host = false;
+  for (std::string_view rest = std::string_view(head).substr(line.size()); !rest.empty();) {
+    const std::size_t bytes = std::min(rest.find(kLineEnd, 1), rest.size());
+    const std::string_view each = rest.substr(0, bytes);
+    rest.remove_prefix(bytes);
+    const bool is_host = equals_ignoring_case(each.substr(0, 7), "\r\nhost:");
+    // A second one is refused later.
+    if (!is_host || std::exchange(has_host, true)) named += each;
+  }
+  return named;
+}
+
 }  // namespace
+
+std::optional<std::size_t> head_bytes(std::string_view input) {
+  const std::string_view head = without_empty_line(input);
+  const std::size_t begin = input.size() - head.size();
+  if (const std::size_t bytes = line_end_bytes(head)) return begin + bytes;
+  if (!has_bare_lines(head)) {
+    const std::size_t end = head.find("\r\n\r\n");
+    return end == head.npos ? std::nullopt : std::optional(begin + end + 4);
+  }
+  for (std::size_t at = head.find('\n'); at != head.npos; at = head.find('\n', at + 1)) {
+    const std::size_t bytes = line_end_bytes(head.substr(at + 1));
+    if (bytes > 0) return begin + at + 1 + bytes;
+  }
+  return std::nullopt;
+}
+
+std::string plain_head(std::string_view head) {
+  head = without_empty_line(head);
+  if (!has_bare_lines(head)) return name_host(std::string(head));
+  std::string plain;
+  for (const char c : head) {
+    if (c == '\n' && !plain.ends_with('\r')) plain += '\r';
+    plain += c;
+  }
+  return name_host(plain);
+}
+
+bool has_odd_segment(std::string_view target) {
+  std::string_view path = target.substr(0, std::min(target.find_first_of("?#"), target.size()));
+  if (path.starts_with('/')) path.remove_prefix(1);
+  while (!path.empty()) {
+    const std::string_view segment = path.substr(0, std::min(path.find('/'), path.size()));
+    if (segment.empty() || segment == "." || segment == "..") return true;
+    path.remove_prefix(std::min(segment.size() + 1, path.size()));
+  }
+  return false;
+}
 
 std::optional<Problem> find_ambiguity(std::string_view head) {
   std::set<std::string> names;

@@ -5,6 +5,9 @@
 
 #include <array>
 #include <iterator>
+#include <string>
+
+#include "http/kit/head.hpp"
 
 namespace millrace::server {
 namespace {
@@ -56,13 +59,13 @@ void WebScreen::look(Client& client, bool is_over) {
     return;
   }
   const std::string_view seen(room.data(), static_cast<std::size_t>(count));
-  const bool has_line = seen.find("\r\n") != seen.npos;
+  const std::string head = http::plain_head(seen);
+  const bool has_line = head.find("\r\n") != head.npos;
   const bool is_all = is_over || seen.size() == room.size();
   if (!has_line && !is_all) return;
-  const RequestLine line = read_line(seen);
+  const RequestLine line = read_line(head);
   if (const auto text = parts_.answer(line.method, line.path)) {
-    const bool has_head = seen.find("\r\n\r\n") != seen.npos;
-    if (has_head || is_all) answer(client, seen, *text);
+    if (http::head_bytes(seen) || is_all) answer(client, seen, *text);
     return;
   }
   Listener::Accepted accepted = client.accepted;

@@ -152,7 +152,10 @@ class WebEngine::Library : public httplib::Server {
     }
     http::Request request = read_request(from);
     served_.login = answers_.login(request);
-    std::optional<http::Response> response = answers_.head(request);
+    std::optional<http::Response> response =
+        http::has_odd_segment(from.target)
+            ? http::refuse(404, "the path has a segment that is empty, . or ..")
+            : answers_.head(request);
     const bool has_body =
         request.headers.contains("content-length") || request.headers.contains("transfer-encoding");
     if (!response && has_body && from.method == "POST") {

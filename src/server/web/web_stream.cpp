@@ -11,6 +11,7 @@
 
 #include "base/check.hpp"
 #include "http/kit/guard.hpp"
+#include "http/kit/head.hpp"
 
 namespace millrace::server {
 
@@ -71,13 +72,20 @@ bool WebStream::receive() {
     if (arrival == Arrival::kNone) return true;
     if (arrival == Arrival::kOver) return false;
   }
+  if (!awaits_body()) make_head_plain();
   return true;
+}
+
+/// The library takes no other one.
+void WebStream::make_head_plain() {
+  const auto bytes = http::head_bytes(input_);
+  if (bytes) input_.replace(0, *bytes, http::plain_head(input_.substr(0, *bytes)));
 }
 
 bool WebStream::has_request() const {
   if (awaits_body()) return unread_bytes() >= awaited_;
   const std::string_view rest = std::string_view(input_).substr(taken_);
-  return rest.size() >= http::kHeaderBytesMax || rest.find("\r\n\r\n") != rest.npos;
+  return rest.size() >= http::kHeaderBytesMax || http::head_bytes(rest);
 }
 
 bool WebStream::is_asked_by(std::string_view method) const {

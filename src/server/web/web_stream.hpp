@@ -96,6 +96,7 @@ class WebStream final : public httplib::Stream {
   enum class Arrival { kSome, kNone, kOver };
 
   [[nodiscard]] Arrival take_arrived();
+  void make_head_plain();
   bool wait_for(short events) const;
   bool fill();
   [[nodiscard]] std::string_view output() const;

@@ -64,6 +64,70 @@ TEST_CASE("head: lines that readers take differently are refused") {
   CHECK(ambiguity_in(": b\r\n") == no_header);
 }
 
+TEST_CASE("head: only OPTIONS asks about the whole server") {
+  CHECK_FALSE(find_ambiguity("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n"));
+  CHECK(find_ambiguity("GET * HTTP/1.1\r\nHost: a\r\n\r\n"));
+}
+
+TEST_CASE("head: it ends with its empty line") {
+  const std::string head = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+  CHECK(head_bytes(head) == head.size());
+  CHECK(head_bytes(head + "GET /") == head.size());
+  CHECK(head_bytes("\r\n" + head) == head.size() + 2);
+  CHECK(head_bytes("\n" + head) == head.size() + 1);
+  CHECK_FALSE(head_bytes(head.substr(0, head.size() - 1)));
+  CHECK_FALSE(head_bytes(""));
+  CHECK_FALSE(head_bytes("\r\n"));
+  CHECK(head_bytes("\r\n\r\n" + head) == 4);
+}
+
+TEST_CASE("head: lines end with LF alone where the first one does") {
+  CHECK(head_bytes("GET / HTTP/1.1\nHost: a\n\nX") == 24);
+  CHECK(head_bytes("GET / HTTP/1.1\nHost: a\r\n\r\n") == 26);
+  CHECK(plain_head("\nGET / HTTP/1.1\nHost: a\n\n") == "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  const std::string mixed = "GET / HTTP/1.1\r\nX: a\nHost: a\r\n\n\r\n\r\n";
+  CHECK(head_bytes(mixed) == mixed.size());
+  CHECK(plain_head(mixed) == mixed);
+  CHECK(find_ambiguity(plain_head(mixed)));
+}
+
+TEST_CASE("head: a host in the target replaces the header's") {
+  const auto plain = [](const std::string& target, const std::string& headers) {
+    return plain_head("GET " + target + " HTTP/1.1\r\n" + headers + "\r\n");
+  };
+  CHECK(plain("http://b:7420/a?q=/", "A: 1\r\nHOST: c\r\nB: 2\r\n") ==
+        "GET /a?q=/ HTTP/1.1\r\nHost: b:7420\r\nA: 1\r\nB: 2\r\n\r\n");
+  CHECK(plain("HTTPS://b", "") == "GET / HTTP/1.1\r\nHost: b\r\n\r\n");
+  CHECK(plain("http://b?q", "") == "GET /?q HTTP/1.1\r\nHost: b\r\n\r\n");
+  const std::string twice = plain("http://b/", "Host: c\r\nHost: d\r\n");
+  CHECK(find_ambiguity(twice)->text == "the head has two host headers");
+}
+
+TEST_CASE("head: other targets stay, and are refused where they are none") {
+  for (const char* const target : {"/a", "/http://b/", "*", "http://", "http:///a", "http://u@b/",
+                                   "ftp://b/", "b:443", "httpx://b/"}) {
+    CAPTURE(target);
+    const std::string head = "GET " + std::string(target) + " HTTP/1.1\r\nHost: a\r\n\r\n";
+    CHECK(plain_head(head) == head);
+    CHECK(find_ambiguity(head).has_value() == (*target != '/'));
+  }
+  CHECK(plain_head("GET\r\n\r\n") == "GET\r\n\r\n");
+  CHECK(plain_head("") == "");
+}
+
+TEST_CASE("head: segments of a path that readers take differently") {
+  for (const char* const odd :
+       {"//health", "/a//b", "/a//", "//", "/./a", "/a/..", "/../a", "/."}) {
+    CAPTURE(odd);
+    CHECK(has_odd_segment(odd));
+    CHECK(has_odd_segment(std::string(odd) + "?a"));
+  }
+  for (const char* const plain : {"/", "/a", "/a/", "/.a/..b/c.", "/a?b=//c/..", "*"}) {
+    CAPTURE(plain);
+    CHECK_FALSE(has_odd_segment(plain));
+  }
+}
+
 TEST_CASE("head: HTTP/1.1 names a host, HTTP/1.0 need not") {
   CHECK(find_ambiguity("GET / HTTP/1.1\r\n\r\n")->text == "the head has no Host");
   CHECK_FALSE(find_ambiguity("GET / HTTP/1.0\r\n\r\n"));

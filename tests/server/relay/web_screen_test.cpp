@@ -42,6 +42,18 @@ TEST_CASE("web screen: what is for this server is answered when its head is ther
   CHECK(screened.screen.count() == 0);
 }
 
+TEST_CASE(
+    "web screen: targets with a host and lines that end with LF are taken as the web port does") {
+  Screened screened;
+  const End client = screened.connect();
+  client.send("GET http://x/health HTTP/1.1\r\n\r\n");
+  const End other = screened.connect();
+  other.send("\r\nHEAD /health HTTP/1.1\nHost: x\n\n");
+  screened.turn();
+  CHECK(client.receive() == "GET answered|");
+  CHECK(other.receive() == "HEAD answered|");
+}
+
 TEST_CASE("web screen: all else is passed on with nothing taken, once its first line is there") {
   Screened screened;
   const End client = screened.connect();

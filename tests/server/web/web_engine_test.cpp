@@ -42,6 +42,48 @@ TEST_CASE("web engine: a malformed request is answered by 400, and the connectio
   }
 }
 
+TEST_CASE(
+    "web engine: a target with a host is answered as its path, under the rules for that host") {
+  RunningServer running(with_web());
+  SocketClient client = running.connect("web");
+  CHECK(ask(client, get("http://localhost:7420/health")).body.find("serving") != std::string::npos);
+  CHECK(ask(client, get("http://localhost/health?a", "", "")).status == 200);
+  CHECK(ask(client, get("http://localhost/stats")).status == 200);
+  CHECK(ask(client, get("http://other.example/stats")).status == 403);
+}
+
+TEST_CASE("web engine: lines may end with LF, and one empty line may come first") {
+  RunningServer running(with_web());
+  SocketClient client = running.connect("web");
+  CHECK(ask(client, "GET /health HTTP/1.1\nHost: localhost\n\n").status == 200);
+  CHECK(ask(client, "\r\n" + get("/health")).status == 200);
+  CHECK(ask(client, "\nGET /health HTTP/1.0\n\n").status == 200);
+  const std::string head =
+      "\r\nPOST /api/v1/jobs HTTP/1.1\nHost: localhost\nContent-Type: application/json\n";
+  SocketClient other = running.connect("web");
+  CHECK(ask(other, head + "Content-Length: 28\n\n" + std::string(kJob)).status == 201);
+  CHECK(ask(other, get("/health")).status == 200);
+}
+
+TEST_CASE(
+    "web engine: a path with an empty segment or with dots is no page, and not another path") {
+  RunningServer running(with_web());
+  SocketClient client = running.connect("web");
+  for (const char* const path : {"//health", "/./health", "/a/../health", "/health//", "/jobs//"}) {
+    CAPTURE(path);
+    const Answer answer = ask(client, get(path));
+    CHECK(answer.status == 404);
+    CHECK(answer.body.find("<html") == std::string::npos);
+  }
+  CHECK(ask(client, get("/queues/a%2F%2Fb")).status == 200);
+}
+
+TEST_CASE("web engine: what is asked about the whole server is no page") {
+  RunningServer running(with_web());
+  CHECK(ask(running, "OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n").status == 405);
+  CHECK(ask(running, "GET * HTTP/1.1\r\nHost: localhost\r\n\r\n").status == 400);
+}
+
 TEST_CASE("web engine: an ambiguous head is refused, and the connection is closed") {
   RunningServer running(with_web());
   const std::string head =
