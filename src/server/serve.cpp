@@ -29,10 +29,12 @@
 #include "server/process/process.hpp"
 #include "server/process/rights.hpp"
 #include "server/process/service_manager.hpp"
+#include "server/process/state_report.hpp"
 #include "server/server.hpp"
 #include "server/shared_log.hpp"
 #include "server/signal_duties.hpp"
 #include "server/tools/unfinished.hpp"
+#include "server/turn/loop_step.hpp"
 
 namespace millrace::server {
 namespace {
@@ -157,6 +159,7 @@ struct Start {
   ServeContext context;
   Server::Options options;
   Server::Sockets sockets;
+  Signals& signals;
 };
 
 /// `file_journal` is the same object as `journal`, or null if that is of another kind.
@@ -185,8 +188,8 @@ Result<Ended, StartFailure> run(Start start, std::unique_ptr<Journal> journal,
     log.routine("small_volume", {{"segment_bytes", segment_bytes},
                                  {"reserved_bytes", kReservedSegments * segment_bytes}});
   }
-  Signals signals(SignalDuties::numbers(config));
-  const SignalDuties duties(server, start.context, signals);
+  start.signals.add(SignalDuties::ending_numbers());
+  const SignalDuties duties(server, start.context, start.signals);
   const MemoryReturn memory_return(server.ticker(), clock.now());
   const WatchdogDeadline watchdog(start.context.manager, server.ticker(), clock.now());
   announce(server, config, start.context.manager);
@@ -240,7 +243,8 @@ class SharedRun {
       : context_(std::move(start.context)),
         options_(start.options),
         sockets_(std::move(start.sockets)),
-        signals_(SignalDuties::numbers(context_.config)) {
+        signals_(start.signals) {
+    signals_.add(SignalDuties::ending_numbers());
     // Nobody is to come any more. The web port says so until the end.
     context_.on_stop = [this] {
       sockets_.beanstalk.reset();
@@ -337,10 +341,14 @@ class SharedRun {
                  .clients_max = options_.clients_max,
                  .web_connections_max = options_.web_connections_max});
     const SignalWatch watch(lobby.poller(), signals_, [this](int signal) { note(signal); });
+    const auto work = [&] {
+      options_.step->begin("wait_for_log");
+      lobby.work(kStandbyLook);
+    };
     for (;;) {
       if (next_try_ > clock_.now()) {
         if (auto let_in = let_in_to(lobby); !let_in) return let_in.error();
-        while (clock_.now() < next_try_ && !last_signal_) lobby.work(kStandbyLook);
+        while (clock_.now() < next_try_ && !last_signal_) work();
       }
       if (last_signal_) return Problem{"a signal came"};
       // An engine that is away keeps a caller waiting.
@@ -350,7 +358,7 @@ class SharedRun {
         lobby.poller().wake();
         return opened;
       });
-      while (attempt.wait_for(0s) != std::future_status::ready) lobby.work(kStandbyLook);
+      while (attempt.wait_for(0s) != std::future_status::ready) work();
       Opened opened = attempt.get();
       if (opened || !opened.error().is_passing) return opened;
       note_unreachable(opened.error());
@@ -373,7 +381,7 @@ class SharedRun {
     if (signal == SIGTERM || signal == SIGINT) {
       context_.manager.tell_stopping();
       last_signal_ = signal;
-    } else {
+    } else if (std::find(put_off_.begin(), put_off_.end(), signal) == put_off_.end()) {
       put_off_.push_back(signal);
     }
   }
@@ -416,7 +424,7 @@ class SharedRun {
   Server::Sockets sockets_;  ///< each server has duplicates of them
   journal::PosixFileSystem files_;
   SystemClock clock_;
-  Signals signals_;
+  Signals& signals_;
   std::vector<int> put_off_;  ///< signals for the next server
   std::optional<int> last_signal_;
   Time next_try_{};  ///< to reach the engine
@@ -435,9 +443,10 @@ Result<Ended, StartFailure> run_with_shared_log(Start start) {
 
 Result<Ended, StartFailure> serve(const Config& config, const Log& log,
                                   const ReadConfig& read_config) {
-  std::signal(SIGPIPE, SIG_IGN);
-  // A write beyond the file size limit then fails with an error, and does not end the process.
-  std::signal(SIGXFSZ, SIG_IGN);
+  ignore_stray_signals();
+  Signals signals(SignalDuties::waiting_numbers(config));
+  LoopStep step;
+  const StateReport report(signals, step, log);
   log_ignored_keys(config, log);
   // Before anything else is opened.
   const auto connections = share_descriptors({.limit = raise_descriptor_limit(),
@@ -449,6 +458,7 @@ Result<Ended, StartFailure> serve(const Config& config, const Log& log,
   const Outcome<Secrets> secrets = read_secrets(config, log);
   if (!secrets) return failure(Step::kOther, secrets.error());
   Server::Options options = server_options(config, *secrets);
+  options.step = &step;
   options.clients_max = connections->clients;
   options.web_connections_max = connections->web;
   options.random_seed = random_number();
@@ -470,7 +480,7 @@ Result<Ended, StartFailure> serve(const Config& config, const Log& log,
   if (auto given_up = give_up_rights(config, *sockets); !given_up) return given_up.error();
   Config in_force = config;
   ServiceManager manager(config.handover, process_id(), log);
-  Start start{{config, read_config, log, in_force, manager}, options, std::move(*sockets)};
+  Start start{{config, read_config, log, in_force, manager}, options, std::move(*sockets), signals};
   if (!config.log.empty()) return run_with_shared_log(std::move(start));
   if (!config.is_volatile) return run_with_file_journal(std::move(start));
   return run(std::move(start), std::make_unique<journal::VolatileJournal>(), nullptr);

@@ -80,7 +80,8 @@ Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, 
              .journal = *journal_,
              .clock = clock,
              .input = poller_,
-             .duties = *this}),
+             .duties = *this,
+             .step = options_.step}),
       stall_watch_(
           {.ticker = loop_.ticker, .commits = loop_.commits, .journal = *journal_, .log = log}),
       cron_({.ticker = loop_.ticker,
@@ -284,6 +285,7 @@ Outcome<Done> Server::replay() {
   (void)progress.admits(started_at);
   const Journal::Extent log = journal_->extent();
   const Outcome<std::uint64_t> bytes = server::replay(*journal_, ledger_, [&](Lsn at) {
+    begin_step("replay");
     const Time now = clock_.now();
     if (options_.goes_on && !options_.goes_on()) return false;
     if (!progress.admits(now)) return true;
@@ -356,6 +358,7 @@ std::vector<Server::Port> Server::ports() const {
 void Server::run() {
   if (shared_ != nullptr && !stand_by()) return;
   while (stage_ != Stage::kEnded) loop_.turn.run();
+  begin_step("stop");
   if (loop_.commits.leads()) {
     if (shared_ != nullptr) shared_->release();
     // The turn in which the last client left has appended what that changed.

@@ -62,6 +62,7 @@ class Server : private Duties, private Deadline {
     std::string password;                    ///< of the Faktory port; empty: none
     std::shared_ptr<const TlsContext> tls;   ///< of all ports but unix sockets, null: plain;
                                              ///< shared by all copies of the options
+    LoopStep* step = nullptr;                ///< outlives the server; null: nobody asks
     std::function<bool()> goes_on;           ///< asked while the log is read: false ends that
     std::uint64_t connections_max = 0;       ///< of the Faktory port; 0: any number
     std::uint64_t clients_max = UINT64_MAX;  ///< of both job ports; further ones are not let in
@@ -176,6 +177,8 @@ class Server : private Duties, private Deadline {
   /// When the next thing is due.
   [[nodiscard]] Time next_due() const { return loop_.ticker.next(); }
 
+  [[nodiscard]] View view() const { return broker_.view(); }
+
   [[nodiscard]] std::size_t connection_count() const { return connections_.count(); }
 
   /// What is planned there is done in the main loop's thread, at its time.
@@ -200,6 +203,9 @@ class Server : private Duties, private Deadline {
     kEnded,         ///< nobody is connected: `run` returns
   };
 
+  void begin_step(const char* name) const {
+    if (options_.step != nullptr) options_.step->begin(name);
+  }
   void add_gate(const char* name, std::optional<BoundSocket>& socket, OpenSession open_session);
   void add_web(BoundSocket socket);
   [[nodiscard]] http::TrafficFacts traffic() const;

@@ -17,6 +17,7 @@ bool Server::stand_by() {
   const Time remembered = shared_->latest_time();
   Time next_look{};
   while (role_.name() == Role::Name::kStandby && !must_start_over_) {
+    begin_step("standby");
     poller_.take(kStandbyLook);
     const Time now = clock_.now();
     loop_.ticker.work(now, Ticker::Scope::kDeadlines);

@@ -1,12 +1,16 @@
 #include "server/signal_duties.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <csignal>
 #include <exception>
+#include <filesystem>
 #include <system_error>
 #include <utility>
 
 #include "base/text.hpp"
+#include "engines/log_url.hpp"
 #include "server/options/config_in_force.hpp"
 #include "server/options/password.hpp"
 
@@ -16,9 +20,49 @@ namespace {
 /// A file with more of them is none of ours.
 constexpr std::size_t kIgnoredKeysLogged = 100;
 
+constexpr std::size_t kQueuesLogged = 100;
+
+void log_queues(const Server& server, const Log& log) {
+  const View view = server.view();
+  view.page_queues(0, view.queues_end(), kQueuesLogged, [&log](const Queue& queue) {
+    log.event("state_queue", {{"name", one_line(queue.name, kProblemBytesMax)},
+                              {"ready", queue.ready.size()},
+                              {"running", queue.reserved_count},
+                              {"scheduled", queue.scheduled_count()},
+                              {"retrying", queue.retrying_count},
+                              {"dead", queue.dead.size()},
+                              {"clients_waiting", queue.waiting.size()}});
+  });
+  log.event("state_queues",
+            {{"count", view.queue_count()}, {"connections", server.connection_count()}});
+}
+
 Outcome<std::string> password_of(const Config& config, const Log& log) {
   if (config.password_file.empty()) return config.password;
   return read_password_file(config.password_file, log);
+}
+
+std::string place_of_jobs(const Config& config) {
+  if (config.is_volatile) return "jobs are kept in memory only";
+  if (!config.log.empty()) return "jobs are kept in " + engines::shown_url(config.log);
+  std::error_code error;
+  const auto path = std::filesystem::absolute(config.data, error);
+  return "jobs are kept in " + (error ? config.data : path.string());
+}
+
+/// What holds where a key of Faktory has no effect; empty: nothing need be said.
+std::string instead_of(std::string_view key, const Config& config) {
+  if (key == "redis" || key.starts_with("REDIS_")) return place_of_jobs(config);
+  if (!config.faktory || (key != "FAKTORY_URL" && key != "FAKTORY_PROVIDER")) return {};
+  return "clients read it; this server listens on " + config.faktory->text();
+}
+
+void log_ignored(const IgnoredKey& ignored, const Config& config, const Log& log) {
+  const LogField key("key", one_line(ignored.key, kProblemBytesMax));
+  const LogField place("place", ignored.place);
+  const std::string instead = instead_of(ignored.key, config);
+  if (instead.empty()) return log.event("config_ignored", {key, place});
+  log.event("config_ignored", {key, place, {"instead", instead}});
 }
 
 }  // namespace
@@ -78,9 +122,7 @@ Server::Options server_options(const Config& config, const Secrets& secrets) {
 void log_ignored_keys(const Config& config, const Log& log) {
   const std::size_t count = config.ignored_keys.size();
   for (std::size_t i = 0; i < std::min(count, kIgnoredKeysLogged); ++i) {
-    const IgnoredKey& ignored = config.ignored_keys[i];
-    log.event("config_ignored",
-              {{"key", one_line(ignored.key, kProblemBytesMax)}, {"place", ignored.place}});
+    log_ignored(config.ignored_keys[i], config, log);
   }
   if (count > kIgnoredKeysLogged) {
     log.event("config_ignored", {{"more", count - kIgnoredKeysLogged}});
@@ -92,8 +134,8 @@ SignalDuties::SignalDuties(Server& server, const ServeContext& context, Signals&
       context_(context),
       watch_(server.poller(), signals, [this](int signal) { heed(signal); }) {}
 
-std::vector<int> SignalDuties::numbers(const Config& config) {
-  std::vector<int> numbers{SIGTERM, SIGINT, SIGUSR1};
+std::vector<int> SignalDuties::waiting_numbers(const Config& config) {
+  std::vector<int> numbers{SIGUSR1, SIGTTIN, SIGTSTP, SIGUSR2};
   if (config.personality.reloads) numbers.push_back(SIGHUP);
   return numbers;
 }
@@ -104,6 +146,11 @@ void SignalDuties::heed(int signal) {
     server_.drain_beanstalk();
   } else if (signal == SIGHUP) {
     begin_reload();
+  } else if (signal == SIGTTIN) {
+    log_queues(server_, context_.log);
+  } else if (signal == SIGTSTP || signal == SIGUSR2) {
+    // Workers and other servers know them, so that people send them.
+    context_.log.event("signal_ignored", {{"signal", signal == SIGTSTP ? "SIGTSTP" : "SIGUSR2"}});
   } else {
     context_.manager.tell_stopping();
     last_ = signal;
@@ -131,6 +178,7 @@ void SignalDuties::begin_reload() {
   context_.manager.tell_reloading();
   try {
     reading_ = std::async(std::launch::async, [this] {
+      pthread_setname_np(pthread_self(), "reload");
       Outcome<Reread> read = read_again(context_);
       server_.poller().post([this] { finish_reload(); });
       return read;

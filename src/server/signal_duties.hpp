@@ -1,5 +1,6 @@
 #pragma once
 
+#include <csignal>
 #include <functional>
 #include <future>
 #include <memory>
@@ -48,8 +49,10 @@ class SignalDuties {
   /// All outlive it. The server is not run any more when it has gone.
   SignalDuties(Server& server, const ServeContext& context, Signals& signals);
 
-  /// The signals that it knows.
-  [[nodiscard]] static std::vector<int> numbers(const Config& config);
+  /// The signals that it knows: those that may wait for it while the server starts, and those that
+  /// end a server.
+  [[nodiscard]] static std::vector<int> waiting_numbers(const Config& config);
+  [[nodiscard]] static std::vector<int> ending_numbers() { return {SIGTERM, SIGINT}; }
 
   void heed(int signal);
 

@@ -3,6 +3,7 @@ the program called as `faktory`, with its flags and files."""
 
 import json
 import os
+import pwd
 import signal
 import socket
 import ssl
@@ -382,6 +383,46 @@ class DropinTest(ServerTest):
         server = self.start("-b", "localhost:0")
         self.assertRegex(server.error_text(), r" config_ignored key=license place=.*/a\.toml:1\n")
         self.assertRegex(server.error_text(), r" config_ignored key=webui place=.*/a\.toml:3\n")
+
+    def test_a_redis_of_its_own_is_told_to_be_unused(self):
+        env = {"REDIS_URL": "redis://:secret@elsewhere", "FAKTORY_URL": "tcp://:secret@a"}
+        self.write_toml("a", '[redis]\nurl = "redis://:secret@elsewhere"\n')
+        server = self.start("-b", "localhost:0", env=env)
+        text = server.error_text()
+        kept = f'instead="jobs are kept in {self.storage}"'
+        self.assertIn(f" config_ignored key=REDIS_URL place=environment {kept}\n", text)
+        self.assertRegex(text, r" config_ignored key=redis place=\S*/a\.toml:1 " + kept)
+        self.assertRegex(text, r" key=FAKTORY_URL place=environment instead=.*localhost:")
+        self.assertNotIn("secret", text)
+
+    def run_at_home(self, user):
+        """Without HOME, and without directories."""
+        env = environment()
+        del env["HOME"]
+        return subprocess.run(
+            [self.link, "-w=:0"],
+            cwd=self.directory,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env=env,
+            user=user,
+            group=user,
+            extra_groups=[],
+            text=True,
+            timeout=START_SECONDS_MAX,
+        )
+
+    @unittest.skipIf(os.getuid() != 0, "needs root")
+    def test_without_a_home_it_uses_that_of_the_user(self):
+        os.chmod(self.directory, 0o777)
+        done = self.run_at_home(pwd.getpwnam("nobody").pw_uid)
+        self.assertIn(pwd.getpwnam("nobody").pw_dir + "/.faktory/db", done.stderr)
+        self.assertEqual(done.returncode, 1)
+        nameless = 54321
+        done = self.run_at_home(nameless)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("set HOME, or give -d and -c", done.stderr)
+        self.assertNotIn(".faktory", os.listdir(self.directory))
 
     def test_what_another_faktory_has_stored_is_not_left_behind(self):
         os.makedirs(self.storage)

@@ -1,5 +1,6 @@
 #include "journal/file/file_journal.hpp"
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -113,7 +114,12 @@ Outcome<Done> FileJournal::replay(const Visitor& visitor) {
   cut_bytes_ = log->cut_bytes;
   is_started_ = true;
   // Last: from here on the writer belongs to that thread.
-  if (!options_.is_stepped) thread_ = std::thread([this] { writer_.run(); });
+  if (!options_.is_stepped) {
+    thread_ = std::thread([this] {
+      pthread_setname_np(pthread_self(), "journal");
+      writer_.run();
+    });
+  }
   return Done{};
 }
 

@@ -1,14 +1,19 @@
 #include "server/options/faktory_options.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
+#include "base/text.hpp"
 #include "faktory/service.hpp"
 #include "server/options/config_file.hpp"
 #include "server/options/config_tables.hpp"
 #include "server/options/option_values.hpp"
+#include "server/process/user.hpp"
 
 namespace millrace::server {
 namespace {
@@ -134,6 +139,38 @@ constexpr Personality kFaktoryPersonality{
     .checks_host_for_others = false,
     .web_hosts_option = "MILLRACE_WEB_HOST, or to hosts in [web] of the config files"};
 
+/// Those that are read below.
+constexpr std::array<std::string_view, 4> kReadVariables = {
+    "FAKTORY_ENV", "FAKTORY_PASSWORD", "FAKTORY_SKIP_PASSWORD", "FAKTORY_WORKER_TIMEOUT"};
+
+/// Whether Kubernetes or Docker has set it, since a service is called like that.
+bool is_of_service(std::string_view name) {
+  return name.find("_SERVICE_") != name.npos || name.find("_PORT_") != name.npos ||
+         name.ends_with("_PORT");
+}
+
+/// Variables of Faktory that have no effect, and those that look like one. Only the names: a value
+/// may have a password in it.
+void note_ignored_variables(Config& config) {
+  std::vector<std::string> ignored;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    const std::string_view name = text.substr(0, text.find('='));
+    const bool is_empty = text.size() <= name.size() + 1;
+    const bool is_meant = name.starts_with("FAKTORY") && !is_of_service(name);
+    const bool is_of_redis = name == "REDIS_URL" || name == "REDIS_PROVIDER";
+    const bool is_read =
+        std::find(kReadVariables.begin(), kReadVariables.end(), name) != kReadVariables.end();
+    if (!is_empty && !is_read && (is_meant || is_of_redis)) {
+      ignored.push_back(one_line(name, kShownKeyBytesMax));
+    }
+  }
+  std::sort(ignored.begin(), ignored.end());
+  for (std::string& name : ignored) {
+    config.ignored_keys.push_back({.key = std::move(name), .place = "environment"});
+  }
+}
+
 class FlagReader {
  public:
   explicit FlagReader(const std::vector<std::string>& arguments) : arguments_(arguments) {
@@ -199,10 +236,13 @@ class FlagReader {
         kEnvironments.end()) {
       return fail("unknown environment '" + environment_ + "'");
     }
-    const fs::path home = environment_variable("HOME").value_or(".");
-    if (directory_.empty()) directory_ = is_development() ? home / ".faktory" : "/etc/faktory";
-    if (storage_.empty())
-      storage_ = is_development() ? home / ".faktory/db" : "/var/lib/faktory/db";
+    if (!settle_directories()) {
+      return fail("there is no home directory: set HOME, or give -d and -c");
+    }
+    note_ignored_variables(read_.config);
+    if (!ignored_.empty()) {
+      read_.config.ignored_keys.push_back({.key = "-l", .place = "command line"});
+    }
     const Outcome<FileSettings> files = read_files(directory_, read_.config);
     if (!files) return fail(files.error().text);
     if (!files->description.empty()) {
@@ -220,6 +260,21 @@ class FlagReader {
     settle_worker_timeout(files->worker_timeout);
     settle_tls();
     settle_storage();
+  }
+
+  /// False: they are in the user's home, and nobody knows that.
+  bool settle_directories() {
+    if (!is_development()) {
+      if (directory_.empty()) directory_ = "/etc/faktory";
+      if (storage_.empty()) storage_ = "/var/lib/faktory/db";
+    }
+    if (!directory_.empty() && !storage_.empty()) return true;
+    std::string home = environment_variable("HOME").value_or("");
+    if (home.empty()) home = find_home().value_or("");
+    if (home.empty()) return false;
+    if (directory_.empty()) directory_ = fs::path(home) / ".faktory";
+    if (storage_.empty()) storage_ = fs::path(home) / ".faktory/db";
+    return true;
   }
 
   [[nodiscard]] bool is_development() const { return environment_ == "development"; }

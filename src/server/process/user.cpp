@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
+#include <vector>
 
 namespace millrace::server {
 
@@ -21,6 +23,16 @@ Outcome<User> find_user(const std::string& name) {
 
 bool is_root() {
   return geteuid() == 0;
+}
+
+std::optional<std::string> find_home() {
+  passwd entry{};
+  passwd* found = nullptr;
+  // More than any system asks for.
+  std::vector<char> texts(std::size_t{64} << 10);
+  const int error = getpwuid_r(getuid(), &entry, texts.data(), texts.size(), &found);
+  if (error != 0 || found == nullptr || *found->pw_dir == '\0') return std::nullopt;
+  return found->pw_dir;
 }
 
 Outcome<Done> become(const User& user) {

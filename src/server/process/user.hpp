@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/result.hpp"
@@ -17,6 +18,8 @@ struct User {
 [[nodiscard]] Outcome<User> find_user(const std::string& name);
 
 [[nodiscard]] bool is_root();
+/// The home directory of the user that runs the process; nullopt: the system knows none.
+[[nodiscard]] std::optional<std::string> find_home();
 
 /// Switches the process to the user, with group and supplementary groups, for good. Does nothing if
 /// the process runs as that user already.

@@ -1,6 +1,7 @@
 #include "server/relay/name_lookup.hpp"
 
 #include <netdb.h>
+#include <pthread.h>
 
 #include <cstring>
 #include <mutex>
@@ -58,6 +59,7 @@ void NameLookup::begin(const Address& address) {
   if (const auto number = look_up(address, AI_NUMERICHOST)) return question_->answer(number);
   try {
     std::thread([question = question_, address] {
+      pthread_setname_np(pthread_self(), "lookup");
       question->answer(look_up(address, 0));
     }).detach();
   } catch (const std::system_error&) {

@@ -1,5 +1,7 @@
 #include "server/role/replay.hpp"
 
+#include <pthread.h>
+
 #include <condition_variable>
 #include <deque>
 #include <future>
@@ -161,6 +163,7 @@ class Reading {
 
  private:
   Outcome<Done> read(Journal& journal) {
+    pthread_setname_np(pthread_self(), "replay");
     const Closer closer(portions_);
     return journal.replay(
         [&](std::string_view batch, Lsn begin) { return decode_batch(batch, begin, portions_); });

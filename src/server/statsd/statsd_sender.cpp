@@ -1,5 +1,7 @@
 #include "server/statsd/statsd_sender.hpp"
 
+#include <pthread.h>
+
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -149,6 +151,7 @@ StatsdSender::StatsdSender(const StatsdOptions& options, const StatsdCounts& bas
     : shared_(std::make_shared<Shared>()) {
   try {
     std::thread([shared = shared_, options, base] {
+      pthread_setname_np(pthread_self(), "statsd");
       try {
         Work(shared, options, base).run();
       } catch (const std::exception& exception) {

@@ -21,6 +21,7 @@ struct MainLoop {
     Clock& clock;
     Input& input;
     Duties& duties;
+    LoopStep* step = nullptr;  ///< see `Turn::Parts`
   };
 
   explicit MainLoop(Parts parts)
@@ -35,7 +36,8 @@ struct MainLoop {
               .commits = commits,
               .compactor = compactor,
               .input = parts.input,
-              .duties = parts.duties}) {}
+              .duties = parts.duties,
+              .step = parts.step}) {}
 
   Ticker ticker;
   CommitQueue commits;

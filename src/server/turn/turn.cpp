@@ -23,23 +23,30 @@ Turn::~Turn() {
 }
 
 void Turn::run() {
+  begin_step("input");
   parts_.input.take(longest_wait());
+  begin_step("gather");
   gather();
   if (!parts_.commits.leads()) return stand_down();
   const Time now = parts_.clock.now();
   if (is_needed(now)) {
     is_requested_ = false;
+    begin_step("execute");
     enlist_woken();
     resume_enlisted(now);
     const Compactor::Limits limits = set_limits(now);
+    begin_step("due");
     do_due(limits, now);
+    begin_step("compact");
     compact(limits);
+    begin_step("append");
     // Also those to which what came due was delivered.
     enlist_woken();
     parts_.commits.append_batch();
     if (!parts_.commits.leads()) return stand_down();
     bind_replies();
   }
+  begin_step("send");
   send_durable();
   if (commits().hurry_at() <= now) parts_.commits.hurry();
 }

@@ -12,6 +12,7 @@
 #include "server/turn/call_list.hpp"
 #include "server/turn/commit_queue.hpp"
 #include "server/turn/compactor.hpp"
+#include "server/turn/loop_step.hpp"
 #include "server/turn/responder.hpp"
 #include "server/turn/ticker.hpp"
 
@@ -71,6 +72,7 @@ class Turn {
     Compactor& compactor;
     Input& input;
     Duties& duties;
+    LoopStep* step = nullptr;  ///< is told each step; null: nobody asks
   };
 
   explicit Turn(Parts parts);
@@ -142,6 +144,9 @@ class Turn {
   void send_durable();
   void end_pause();
   void stand_down();
+  void begin_step(const char* name) {
+    if (parts_.step != nullptr) parts_.step->begin(name);
+  }
 
   Parts parts_;
   absl::flat_hash_map<const Session*, Responder*> responders_;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <netinet/tcp.h>
+#include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -44,9 +45,15 @@ Outcome<Done> WebPort::listen() {
   if (wake_descriptor_ < 0 || ::listen(bound_.descriptor(), kBacklog) != 0) {
     return Problem{"cannot listen on " + bound_.address().text() + ": " + std::strerror(errno)};
   }
-  threads_.emplace_back([this] { watch(); });
+  threads_.emplace_back([this] {
+    pthread_setname_np(pthread_self(), "web_port");
+    watch();
+  });
   for (std::size_t i = 0; i < kWebThreads; ++i) {
-    threads_.emplace_back([this] { answer_requests(); });
+    threads_.emplace_back([this] {
+      pthread_setname_np(pthread_self(), "web");
+      answer_requests();
+    });
   }
   return Done{};
 }

@@ -11,6 +11,7 @@ import unittest
 from clients import Beanstalk
 from preloaded import preloaded
 from program import PROGRAM, WAIT_SECONDS_MAX, Server, ServerTest, wait_until
+from shared.shared_log import SharedLogTest
 from test_replay import SHORT_SEGMENTS, fill
 
 WATCHDOG_SECONDS = 2
@@ -62,6 +63,12 @@ class Notices:
         raise AssertionError(f"no {notice}, but {before}")
 
 
+def longest_pause(heard, began, seconds):
+    """Between two signs of life."""
+    fed = [began] + [at for at, notice in heard if notice == FED] + [began + seconds]
+    return max(after - before for before, after in zip(fed, fed[1:]))
+
+
 class ServiceManagerTest(ServerTest):
     def setUp(self):
         super().setUp()
@@ -76,10 +83,7 @@ class ServiceManagerTest(ServerTest):
         return self.server(*flags, env=env)
 
     def assert_fed_in_time(self, heard, began, seconds):
-        """Nowhere longer than the watchdog waits."""
-        fed = [began] + [at for at, notice in heard if notice == FED] + [began + seconds]
-        longest = max(after - before for before, after in zip(fed, fed[1:]))
-        self.assertLess(longest, WATCHDOG_SECONDS, heard)
+        self.assertLess(longest_pause(heard, began, seconds), WATCHDOG_SECONDS, heard)
 
     def test_an_idle_loop_feeds_the_watchdog_at_half_of_its_time(self):
         self.watched().start()
@@ -146,6 +150,34 @@ class ServiceManagerTest(ServerTest):
         self.assertEqual(server.terminate(), 0)
         self.assertEqual(self.notices.next(), b"STOPPING=1")
         self.assertIsNone(self.notices.next(0.1))
+
+
+class SharedLogWatchdogTest(SharedLogTest):
+    def node(self, name):
+        server = super().node(name)
+        server.notices = self.open(Notices(self.path(f"notices-{name}")))
+        server.env = {
+            "NOTIFY_SOCKET": self.path(f"notices-{name}"),
+            "WATCHDOG_USEC": str(WATCHDOG_SECONDS * 1_000_000),
+        }
+        return server
+
+    def assert_fed(self, server, seconds):
+        server.notices.during(0.01)
+        began = time.monotonic()
+        heard = server.notices.during(seconds)
+        self.assertLess(longest_pause(heard, began, seconds), WATCHDOG_SECONDS, heard)
+
+    def test_leader_standby_and_who_waits_for_the_engine_feed_it(self):
+        for node in self.nodes:
+            node.notices.wait_for(b"READY=1")
+            self.assert_fed(node, 3)
+        standby = self.nodes[1]
+        standby.terminate()
+        self.stop_engine()
+        standby.begin()
+        self.assert_fed(standby, 3)
+        self.assertIsNone(standby.process.poll())
 
 
 class OtherNamesTest(ServerTest):

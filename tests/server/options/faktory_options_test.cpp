@@ -18,6 +18,10 @@ class Home {
     unsetenv("FAKTORY_PASSWORD");
     unsetenv("FAKTORY_SKIP_PASSWORD");
     unsetenv("FAKTORY_WORKER_TIMEOUT");
+    for (const char* const name :
+         {"FAKTORY_URL", "FAKTORY_PROVIDER", "FAKTORY_BIN", "REDIS_URL", "REDIS_PROVIDER"}) {
+      unsetenv(name);
+    }
     std::filesystem::create_directories(scratch_.path("files/conf.d"));
   }
 
@@ -274,6 +278,38 @@ TEST_CASE("faktory options: what has no effect in the files is named, with its l
     ignored.push_back(each.key + each.place.substr(each.place.rfind('/')));
   }
   CHECK(ignored == std::vector<std::string>{"license/b.toml:2", "faktory.colour/a.toml:3"});
+}
+
+TEST_CASE("faktory options: variables that have no effect are named, without their values") {
+  const Home home;
+  const Variable url("REDIS_URL", "redis://:secret@host:6379");
+  const Variable provider("REDIS_PROVIDER", "OTHER_URL");
+  const Variable clients("FAKTORY_URL", "tcp://:secret@host:7419");
+  const Variable preview("FAKTORY2_PREVIEW", "1");
+  const Variable mistyped("FAKTORY_PASWORD", "secret");
+  const Variable empty("FAKTORY_LICENSE", "");
+  const Variable host("FAKTORY_SERVICE_HOST", "10.0.0.1");
+  const Variable port("FAKTORY_PORT", "tcp://10.0.0.1:7419");
+  const Variable web_port("FAKTORY_WEB_PORT_7420_TCP", "tcp://10.0.0.1:7420");
+  std::vector<std::string> ignored;
+  for (const IgnoredKey& each : home.config().ignored_keys) {
+    CHECK(each.place == "environment");
+    ignored.push_back(each.key);
+  }
+  CHECK(ignored == std::vector<std::string>{"FAKTORY2_PREVIEW", "FAKTORY_PASWORD", "FAKTORY_URL",
+                                            "REDIS_PROVIDER", "REDIS_URL"});
+}
+
+TEST_CASE("faktory options: variables that are read, and a level of the log") {
+  const Home home;
+  const Variable environment("FAKTORY_ENV", "development");
+  const Variable password("FAKTORY_PASSWORD", "secret");
+  const Variable skip("FAKTORY_SKIP_PASSWORD", "1");
+  CHECK(home.config().ignored_keys.empty());
+  const Config config = home.config({"-l", "debug"});
+  REQUIRE(config.ignored_keys.size() == 1);
+  CHECK(config.ignored_keys[0].key == "-l");
+  CHECK(config.ignored_keys[0].place == "command line");
 }
 
 TEST_CASE("faktory options: a folder of files that cannot be read stops the start") {
