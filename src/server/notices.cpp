@@ -63,6 +63,12 @@ void Notices::on_taken_back(const Job& job, const Queue& queue, Time now) {
                                 {"held_s", (now - held.reserved_at) / 1s}});
 }
 
+void Notices::leader_not_trusted(const std::string& node, const std::string& problem, Time now) {
+  if (problem.empty() || !not_trusted_.admits(now)) return;
+  log_.event("leader_not_trusted", {{"leader", one_line(node, kNodeBytesMax)},
+                                    {"problem", one_line(problem, kProblemBytesMax)}});
+}
+
 /// Once: an application that makes this mistake makes it with each push.
 void Notices::locks_without_time(std::uint64_t count) {
   if (count == 0 || std::exchange(is_lock_told_, true)) return;

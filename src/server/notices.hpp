@@ -43,6 +43,9 @@ class Notices final : public LossWatch {
 
   void on_taken_back(const Job& job, const Queue& queue, Time now) override;
 
+  /// Why this server reports nothing to what is at the address of that leader. Empty: it does.
+  void leader_not_trusted(const std::string& node, const std::string& problem, Time now);
+
   /// How many jobs asked for a lock without a time since the process began.
   void locks_without_time(std::uint64_t count);
 
@@ -63,6 +66,7 @@ class Notices final : public LossWatch {
   LogLimit names_used_twice_{60s};
   LogLimit reports_refused_{60s};
   LogLimit out_of_reach_{1h};
+  LogLimit not_trusted_{60s};
   bool is_disk_full_ = false;    ///< as logged
   bool is_memory_full_ = false;  ///< likewise
   bool is_lock_told_ = false;    ///< that one was asked for without a time

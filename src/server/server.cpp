@@ -114,10 +114,10 @@ Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, 
                           if (options_.on_visit) options_.on_visit(Visit::kOver, descriptor);
                         }}),
       instance_(random_number()),
-      node_reporter_(poller_, {.is_encrypted = options_.tls != nullptr,
-                               .may_reach = [this](const SocketName& leader) {
-                                 return listening_.may_reach("web", leader);
-                               }}) {
+      report_key_(shared == nullptr ? std::string_view() : web_password()),
+      node_reporter_(poller_, [this](const SocketName& leader) {
+        return listening_.may_reach("web", leader);
+      }) {
   broker_.watch_losses(&notices_);
   cron_.set(options_.cron);
   statsd_.set(options_.statsd);
@@ -239,6 +239,7 @@ void Server::add_web(BoundSocket socket) {
           .tls = options_.tls,
           .traffic = [this] { return traffic(); },
           .cluster = [this] { return cluster(); },
+          .report_key = report_key_,
           .take_report = shared_ == nullptr
                              ? ReportTaker{}
                              : [this](auto report) { take_report(std::move(report)); },
@@ -408,8 +409,10 @@ void Server::admit(const Gate& gate, Listener::Accepted accepted) {
 
 void Server::reload(const Options& options) {
   const bool has_password = !options.password.empty();
+  const std::string before = web_password();
   if (has_password) options_.password = options.password;
   if (has_password || !options.web_password.empty()) options_.web_password = options.web_password;
+  if (shared_ != nullptr && web_password() != before) report_key_ = ReportKey(web_password());
   options_.connections_max = options.connections_max;
   options_.job_bytes_max = std::min(options.job_bytes_max, options_.job_bytes_cap);
   options_.shown_options = options.shown_options;
@@ -430,7 +433,7 @@ void Server::reload(const Options& options) {
   if (options.tls && options_.tls) options_.tls = options.tls;
   if (!web_) return;
   web_->show_options(options.shown_options);
-  web_->reload(web_password(), options_.tls);
+  web_->reload(web_password(), report_key_, options_.tls);
 }
 
 // ---- stopping -----------------------------------------------------------------------------------

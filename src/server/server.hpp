@@ -18,6 +18,7 @@
 #include "server/clock_watch.hpp"
 #include "server/cluster/node_reporter.hpp"
 #include "server/cluster/node_reports.hpp"
+#include "server/cluster/report_signature.hpp"
 #include "server/cron/cron_runner.hpp"
 #include "server/net/bound_socket.hpp"
 #include "server/net/connections.hpp"
@@ -278,6 +279,7 @@ class Server : private Duties, private Deadline {
   std::unique_ptr<WebService> web_;  ///< null: closed
   OwnPorts listening_;               ///< of a server that shares its log
   const std::uint64_t instance_;     ///< random: tells it from others of its name
+  ReportKey report_key_;             ///< of a server that shares its log
   NodeReporter node_reporter_;       ///< used while another server leads
   NodeReports node_reports_;         ///< since this one leads
   std::optional<LeaseKeeper> lease_keeper_;

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "server/cluster/dead_leaders.hpp"
-#include "server/cluster/report_signature.hpp"
 #include "server/relay/leader_address.hpp"
 #include "server/server.hpp"
 
@@ -92,13 +91,17 @@ void Server::take_report(http::NodeReport report) {
 void Server::report(Time now, const std::optional<SharedJournal::Leader>& leader) {
   std::optional<Address> address;
   if (leader && !leader->has_released && !leader->holds && leader->node != options_.node) {
-    address = find_leader_port(leader->notes, options_.own_ports, "web");
+    // Others would take the signature for a wrong password.
+    const bool is_read = takes_reports_of(leader->notes, options_.own_ports);
+    if (is_read) address = find_leader_port(leader->notes, options_.own_ports, "web");
     notices_.leader_out_of_reach(leader->node, joined(out_of_reach()), now);
+    notices_.leader_not_trusted(leader->node, node_reporter_.distrust(), now);
   }
   node_reporter_.work(address, now, [this] {
     std::string text = encode(own_report());
-    std::string signature = sign_report(text, web_password());
-    return NodeReporter::Signed{.report = std::move(text), .signature = std::move(signature)};
+    std::string signature = report_key_.sign(text);
+    return NodeReporter::Signed{
+        .report = std::move(text), .signature = std::move(signature), .tls = options_.tls};
   });
 }
 

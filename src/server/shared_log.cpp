@@ -125,9 +125,8 @@ std::string advertised_ports(const std::vector<OwnPort>& ports, const MachineNam
   for (const OwnPort& port : ports) {
     if (!port.address.is_unix()) text += advertised(port, names) + " ";
   }
-  // It tells nothing to somebody who has not the same one.
-  if (!names.loopback.empty()) return text + std::string(kLoopbackWord) + "=" + names.loopback;
-  return text.substr(0, text.find_last_not_of(' ') + 1);
+  if (!names.loopback.empty()) text += std::string(kLoopbackWord) + "=" + names.loopback + " ";
+  return text + std::string(kReportsWord) + "=2";
 }
 
 Outcome<Done> refuse_cache(journal::FileSystem& files, const Config& config) {

@@ -75,6 +75,9 @@ Outcome<Secrets> read_secrets(const Config& config, const Log& log) {
   if (config.tls_certificate_file.empty()) return secrets;
   auto tls = TlsContext::load(config.tls_certificate_file, config.tls_key_file);
   if (!tls) return tls.error();
+  if (!config.log.empty()) {
+    if (auto trusted = tls->trust(config.node_ca_file); !trusted) return trusted.error();
+  }
   // Shared with the options of the server.
   secrets.tls = std::make_shared<const TlsContext>(std::move(*tls));
   return secrets;

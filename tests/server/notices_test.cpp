@@ -153,6 +153,11 @@ TEST_CASE("notices: ports of the leader that cannot be reached are told once an 
         std::string::npos);
   noticing.notices.leader_out_of_reach("c", "web=127.0.0.1:1", kStart + 3599s);
   CHECK(noticing.count("leader_out_of_reach") == 1);
+  noticing.notices.leader_not_trusted("b", "", kStart);
+  CHECK(noticing.count("leader_not_trusted") == 0);
+  noticing.notices.leader_not_trusted("b", "too old", kStart);
+  noticing.notices.leader_not_trusted("b", "too old", kStart + 59s);
+  CHECK(noticing.count("leader_not_trusted leader=b problem=\"too old\"") == 1);
   noticing.notices.leader_out_of_reach("c", "web=127.0.0.1:1", kStart + 3600s);
   CHECK(noticing.count("leader_out_of_reach leader=c") == 1);
 }

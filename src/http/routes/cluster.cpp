@@ -20,7 +20,7 @@ std::string_view kind_of(std::string_view url) {
 }
 
 /// `ports` as the node told them: `web=n1:7420`; or `local-web=127.0.0.1:7420` of a port on
-/// loopback, with a name of that loopback.
+/// loopback. Words that are about no port have no address.
 Json show_addresses(std::string_view ports) {
   constexpr std::string_view kLocal = "local-";
   Json shown = Json::object();
@@ -29,8 +29,9 @@ Json show_addresses(std::string_view ports) {
     if (each.starts_with(kLocal)) each.remove_prefix(kLocal.size());
     const std::size_t equals = each.find('=');
     const std::string_view name = each.substr(0, equals);
-    if (equals != each.npos && name != "loopback") {
-      shown[std::string(name)] = each.substr(equals + 1);
+    const std::string_view address = each.substr(std::min(equals + 1, each.size()));
+    if (equals != each.npos && address.find(':') != address.npos) {
+      shown[std::string(name)] = address;
     }
   }
   return shown;

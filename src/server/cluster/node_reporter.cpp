@@ -49,17 +49,18 @@ void exchange_plain(int descriptor, const std::string& request) {
   (void)::recv(descriptor, answer.data(), answer.size(), 0);
 }
 
-void exchange_encrypted(int descriptor, const std::string& request) {
-  const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context(SSL_CTX_new(TLS_client_method()),
-                                                                  &SSL_CTX_free);
-  if (!context) return;
-  const std::unique_ptr<SSL, decltype(&SSL_free)> stream(SSL_new(context.get()), &SSL_free);
-  if (!stream || SSL_set_fd(stream.get(), descriptor) != 1) return;
-  if (SSL_connect(stream.get()) != 1) return;
-  if (SSL_write(stream.get(), request.data(), static_cast<int>(request.size())) <= 0) return;
+/// Nothing is sent to a server that is not trusted. Answers why it is not; empty: it is, or there
+/// was no handshake.
+std::string exchange_encrypted(int descriptor, const std::string& host, const TlsContext& tls,
+                               const std::string& request) {
+  const std::unique_ptr<SSL, decltype(&SSL_free)> stream(tls.open_to(host), &SSL_free);
+  if (SSL_set_fd(stream.get(), descriptor) != 1 || SSL_connect(stream.get()) != 1) return {};
+  if (const auto checked = tls.check_peer(stream.get()); !checked) return checked.error().text;
+  if (SSL_write(stream.get(), request.data(), static_cast<int>(request.size())) <= 0) return {};
   std::array<char, 256> answer;
   (void)SSL_read(stream.get(), answer.data(), static_cast<int>(answer.size()));
   (void)SSL_shutdown(stream.get());
+  return {};
 }
 
 std::string write_request(const Address& leader, const NodeReporter::Signed& signed_report) {
@@ -78,9 +79,11 @@ bool NodeReporter::is_sending() const {
 void NodeReporter::work(const std::optional<Address>& leader, Time now,
                         const std::function<Signed()>& make) {
   if (now < next_ || is_sending()) return;
+  if (sending_.valid()) distrust_ = sending_.get();
   if (leader != leader_ || is_out_of_reach_) {
     leader_ = leader;
     is_out_of_reach_ = false;
+    distrust_.clear();
     lookup_.forget();
     next_ = now + kReportInterval;
     if (!leader_) return;
@@ -88,17 +91,19 @@ void NodeReporter::work(const std::optional<Address>& leader, Time now,
   }
   if (!leader_ || lookup_.state() == NameLookup::State::kAsking) return;
   const bool is_found = lookup_.state() == NameLookup::State::kFound;
-  is_out_of_reach_ = !is_found || !options_.may_reach(lookup_.name());
+  is_out_of_reach_ = !is_found || !may_reach_(lookup_.name());
   if (is_out_of_reach_) return;
   next_ = now + kReportInterval;
   try {
+    const Signed made = make();
     sending_ =
-        std::async(std::launch::async, [to = lookup_.name(), is_encrypted = options_.is_encrypted,
-                                        request = write_request(*leader_, make())] {
+        std::async(std::launch::async, [to = lookup_.name(), host = leader_->host, tls = made.tls,
+                                        request = write_request(*leader_, made)] {
           const Connection connection(to);
-          if (!connection.is_open()) return;
-          is_encrypted ? exchange_encrypted(connection.descriptor(), request)
-                       : exchange_plain(connection.descriptor(), request);
+          if (!connection.is_open()) return std::string();
+          if (tls) return exchange_encrypted(connection.descriptor(), host, *tls, request);
+          exchange_plain(connection.descriptor(), request);
+          return std::string();
         });
   } catch (const std::system_error&) {
     // No room for a thread: the next report may have more luck.

@@ -2,12 +2,14 @@
 
 #include <functional>
 #include <future>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "server/net/address.hpp"
 #include "server/net/poller.hpp"
+#include "server/net/tls.hpp"
 #include "server/relay/name_lookup.hpp"
 
 namespace millrace::server {
@@ -20,17 +22,16 @@ class NodeReporter {
   struct Signed {
     std::string report;
     std::string signature;
+    /// How the leader's web port speaks TLS; null: it does not. Shared with the thread that sends.
+    std::shared_ptr<const TlsContext> tls = nullptr;
   };
 
-  struct Options {
-    bool is_encrypted = false;  ///< web ports speak TLS. The certificate is not checked, since a
-                                ///< report tells no secret
-    /// Whether a leader may be there: not where this server is (`OwnPorts`).
-    std::function<bool(const SocketName& leader)> may_reach;
-  };
+  /// Whether a leader may be there: not where this server is (`OwnPorts`).
+  using MayReach = std::function<bool(const SocketName& leader)>;
 
   /// `poller` outlives it.
-  NodeReporter(Poller& poller, Options options) : lookup_(poller), options_(std::move(options)) {}
+  NodeReporter(Poller& poller, MayReach may_reach)
+      : lookup_(poller), may_reach_(std::move(may_reach)) {}
   /// Waits for the report that is on its way, for up to `kReportMax` per step.
   ~NodeReporter() = default;
   NodeReporter(const NodeReporter&) = delete;
@@ -43,15 +44,20 @@ class NodeReporter {
   /// There is a leader, and it is not where its address leads.
   [[nodiscard]] bool is_out_of_reach() const { return is_out_of_reach_; }
 
+  /// Why the server at the leader's address was not trusted, and got no report; empty: it was, as
+  /// far as is known.
+  [[nodiscard]] const std::string& distrust() const { return distrust_; }
+
  private:
   [[nodiscard]] bool is_sending() const;
 
   NameLookup lookup_;
-  const Options options_;
+  const MayReach may_reach_;
   bool is_out_of_reach_ = false;
+  std::string distrust_;
   std::optional<Address> leader_;  ///< that the lookup is of
   Time next_{};
-  std::future<void> sending_;
+  std::future<std::string> sending_;  ///< the next `distrust_`
 };
 
 inline constexpr Duration kReportInterval = std::chrono::seconds(1);

@@ -1,12 +1,24 @@
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 
 namespace millrace::server {
 
-/// Shows that the sender of a report knows the password, without telling it: 64 hexadecimal digits
-/// (HMAC-SHA-256). Without a password, anybody can sign.
-[[nodiscard]] std::string sign_report(std::string_view report, std::string_view password);
+/// What the reports of nodes are signed with. It comes from the password by scrypt, which takes a
+/// tenth of a second and 32 MiB: so does each guess of somebody who has captured a report. Without
+/// a password anybody can sign, and nothing takes long.
+class ReportKey {
+ public:
+  explicit ReportKey(std::string_view password);
+
+  /// Shows that the sender of a report knows the password, without telling it: `2:` and 64
+  /// hexadecimal digits (HMAC-SHA-256).
+  [[nodiscard]] std::string sign(std::string_view report) const;
+
+ private:
+  std::array<unsigned char, 32> key_{};
+};
 
 }  // namespace millrace::server

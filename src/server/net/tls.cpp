@@ -48,6 +48,43 @@ Outcome<TlsContext> TlsContext::load(const std::string& certificate_file,
   return Outcome<TlsContext>(std::move(context));
 }
 
+Outcome<Done> TlsContext::trust(const std::string& ca_file) {
+  outgoing_.reset(SSL_CTX_new(TLS_client_method()));
+  SSL_CTX* const raw = outgoing_.get();
+  CHECK(raw != nullptr);
+  CHECK(SSL_CTX_set_min_proto_version(raw, TLS1_2_VERSION) == 1);
+  // What is wrong with a certificate is asked after the handshake, since ours is trusted too.
+  SSL_CTX_set_verify(raw, SSL_VERIFY_NONE, nullptr);
+  if (ca_file.empty()) {
+    (void)SSL_CTX_set_default_verify_paths(raw);
+    return Done{};
+  }
+  if (SSL_CTX_load_verify_file(raw, ca_file.c_str()) == 1) return Done{};
+  return Problem{"cannot use the certificates " + ca_file + " of --ca: " + last_error()};
+}
+
+SSL* TlsContext::open_to(const std::string& host) const {
+  SSL* const stream = SSL_new(outgoing_.get());
+  CHECK(stream != nullptr);
+  // An address stands in another place of a certificate than a name.
+  if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(stream), host.c_str()) == 1) return stream;
+  ERR_clear_error();
+  (void)SSL_set_tlsext_host_name(stream, host.c_str());
+  (void)SSL_set1_host(stream, host.c_str());
+  return stream;
+}
+
+Outcome<Done> TlsContext::check_peer(SSL* stream) const {
+  const X509* const theirs = SSL_get0_peer_certificate(stream);
+  if (theirs == nullptr) return Problem{"it shows no certificate"};
+  const X509* const ours = SSL_CTX_get0_certificate(context_.get());
+  if (ours != nullptr && X509_cmp(ours, theirs) == 0) return Done{};
+  const long verified = SSL_get_verify_result(stream);
+  if (verified == X509_V_OK) return Done{};
+  return Problem{std::string("its certificate is not trusted: ") +
+                 X509_verify_cert_error_string(verified) + "; see --ca"};
+}
+
 TlsStream::TlsStream(const TlsContext& context)
     : stream_(SSL_new(context.get())),
       arrived_(BIO_new(BIO_s_mem())),

@@ -21,7 +21,19 @@ class TlsContext {
   [[nodiscard]] static Outcome<TlsContext> load(const std::string& certificate_file,
                                                 const std::string& key_file);
 
+  /// The other servers that share a log may speak TLS with us as clients from now on. What they
+  /// show is checked with the certificates in this PEM file; empty: with those of the system.
+  [[nodiscard]] Outcome<Done> trust(const std::string& ca_file);
+
   [[nodiscard]] SSL_CTX* get() const { return context_.get(); }
+
+  /// A stream to the server that calls itself `host`, without a socket. Only after `trust`. Once
+  /// the handshake is over, `check_peer` says whether it may be used.
+  [[nodiscard]] SSL* open_to(const std::string& host) const;
+
+  /// The peer has shown that it is that server: by a certificate that is trusted and has the name
+  /// or address, or by our own certificate, which servers may share.
+  [[nodiscard]] Outcome<Done> check_peer(SSL* stream) const;
 
  private:
   struct Free {
@@ -30,6 +42,7 @@ class TlsContext {
   explicit TlsContext(SSL_CTX* context) : context_(context) {}
 
   std::unique_ptr<SSL_CTX, Free> context_;
+  std::unique_ptr<SSL_CTX, Free> outgoing_;
 };
 
 /// The server's end of one TLS connection, without a socket: what comes from the network goes in,

@@ -72,11 +72,13 @@ struct Config {
   bool is_web_read_only = false;       ///< the web port refuses every change
   std::vector<std::string> web_hosts;  ///< extra Host names without a password, in lower case
   ServerName name;
-  std::string web_password;             ///< empty: the same as `password`; set by faktory_options
-  std::string password_file;            ///< empty: none; wins over `password`
-  std::string password;                 ///< the value of FAKTORY_PASSWORD
-  std::string tls_certificate_file;     ///< empty: ports are not encrypted
-  std::string tls_key_file;             ///< set exactly when there is a certificate
+  std::string web_password;          ///< empty: the same as `password`; set by faktory_options
+  std::string password_file;         ///< empty: none; wins over `password`
+  std::string password;              ///< the value of FAKTORY_PASSWORD
+  std::string tls_certificate_file;  ///< empty: ports are not encrypted
+  std::string tls_key_file;          ///< set exactly when there is a certificate
+  std::string
+      node_ca_file;  ///< what certificates of other nodes are checked with; empty: the system's
   std::string description = "Faktory";  ///< what INFO says that the server is
   std::uint64_t connections_max = 0;    ///< of Faktory clients; 0: no limit
   std::size_t dead_jobs_max = 1'000'000;

@@ -30,6 +30,7 @@ Outcome<Done> check_without_log(const Config& config) {
       {"--node", !config.node.empty()},
       {"--lease", config.lease != plain.lease},
       {"--advertise", !config.advertise.empty()},
+      {"--ca", !config.node_ca_file.empty()},
       {"--no-relay", config.keeps_ports_closed},
       {"--allow-unsynced-log", config.allows_unsynced_log},
       {"--log-password-file", !config.log_password_file.empty()},
@@ -66,6 +67,9 @@ Outcome<Done> check_together(const Config& config) {
   if (auto checked = check_log(config); !checked) return checked;
   if (config.tls_certificate_file.empty() != config.tls_key_file.empty()) {
     return Problem{"--tls-cert and --tls-key must be set together"};
+  }
+  if (!config.node_ca_file.empty() && config.tls_certificate_file.empty()) {
+    return Problem{"--ca is about the TLS of other nodes: set --tls-cert and --tls-key too"};
   }
   if (config.is_volatile && config.has_asked_for_syncs) {
     return Problem{"--volatile and --sync always contradict each other: leave one out"};

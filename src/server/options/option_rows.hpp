@@ -159,6 +159,11 @@ inline constexpr std::array kOptionRows = {
               "With --log: the host by which others reach this server (default: that of its ports)",
               [](Config& c, const std::string& text) { return set_text(c.advertise, text); },
               is_same<&Config::advertise>},
+    OptionRow{"ca", "FILE",
+              "With --log and TLS: certificates that the web port of the leader is checked with "
+              "(PEM; default: the system's)",
+              [](Config& c, const std::string& text) { return set_text(c.node_ca_file, text); },
+              any_change},
     OptionRow{
         "no-relay", nullptr,
         "With --log: keep the ports closed while another server serves, instead of relaying to it",

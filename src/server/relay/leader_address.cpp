@@ -38,6 +38,10 @@ std::optional<Address> find_leader_port(std::string_view leader, std::string_vie
   return find_port(leader, local(name));
 }
 
+bool takes_reports_of(std::string_view leader, std::string_view own) {
+  return find_value(leader, kReportsWord) == find_value(own, kReportsWord);
+}
+
 std::string show_port(std::string_view notes, std::string_view name) {
   auto address = find_port(notes, name);
   if (!address) address = find_port(notes, local(name));

@@ -13,7 +13,6 @@
 #include "http/kit/assets.hpp"
 #include "http/kit/json.hpp"
 #include "http/kit/text.hpp"
-#include "server/cluster/report_signature.hpp"
 #include "server/process/process.hpp"
 
 namespace millrace::server {
@@ -154,6 +153,7 @@ WebService::WebService(Parts parts, Options options, BoundSocket socket)
             .random = random_number},
       gate_(parts.poller, parts.turn),
       guard_(std::move(options.guard)),
+      report_key_(options.report_key),
       port_(std::move(socket),
             {.answers = {.login = [this](const http::Request& r) { return login_of(r); },
                          .head = [this](const http::Request& r) { return answer_head(r); },
@@ -213,11 +213,12 @@ void WebService::show_options(std::vector<std::pair<std::string, std::string>> o
   site_.facts.options = std::move(options);
 }
 
-void WebService::reload(const std::string& password,
+void WebService::reload(const std::string& password, const ReportKey& key,
                         std::shared_ptr<const TlsContext> tls /* see Options */) {
   {
     const std::lock_guard guard(mutex_);
     guard_.password = password;
+    report_key_ = key;
   }
   if (tls) port_.set_tls(std::move(tls));
 }
@@ -235,6 +236,11 @@ http::GuardSettings WebService::guard_settings() {
   return guard_;
 }
 
+ReportKey WebService::report_key() {
+  const std::lock_guard guard(mutex_);
+  return report_key_;
+}
+
 std::optional<http::Response> WebService::answer_on_standby(const http::Request& request) {
   const std::lock_guard guard(mutex_);
   if (!standby_) return std::nullopt;
@@ -244,9 +250,8 @@ std::optional<http::Response> WebService::answer_on_standby(const http::Request&
 
 /// A signature is a guess of the password as well.
 http::Login WebService::login_of(const http::Request& request) {
-  const http::GuardSettings settings = guard_settings();
-  if (!take_report_ || !is_report(request)) return http::login_of(request, settings);
-  const std::string signature = sign_report(request.header(http::kReportHeader), settings.password);
+  if (!take_report_ || !is_report(request)) return http::login_of(request, guard_settings());
+  const std::string signature = report_key().sign(request.header(http::kReportHeader));
   const bool is_right = http::is_same_secret(request.header(http::kSignatureHeader), signature);
   return is_right ? http::Login::kRight : http::Login::kWrong;
 }
@@ -257,7 +262,8 @@ std::optional<http::Response> WebService::take_report(const http::Request& reque
   auto report = http::decode_report(request.header(http::kReportHeader));
   if (login_of(request) != http::Login::kRight) {
     return refuse_report(403, report ? report->node : "",
-                         "the report is not signed with the password of this server");
+                         "the report is not signed with the password of this server, or by an "
+                         "older release");
   }
   if (!report) return refuse_report(400, "", report.error().text);
   parts_.poller.post([this, taken = std::move(*report)] { take_report_(taken); });

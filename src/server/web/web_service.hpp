@@ -16,6 +16,7 @@
 #include "http/routes/measures/stuck_workers.hpp"
 #include "http/routes/measures/trend.hpp"
 #include "http/routes/site.hpp"
+#include "server/cluster/report_signature.hpp"
 #include "server/process/clock.hpp"
 #include "server/turn/ticker.hpp"
 #include "server/web/web_gate.hpp"
@@ -49,6 +50,7 @@ class WebService final : public Deadline {
     std::shared_ptr<const TlsContext> tls;
     std::function<http::TrafficFacts()> traffic;
     std::function<http::ClusterFacts()> cluster;
+    ReportKey report_key = ReportKey(std::string_view());  ///< what other servers sign reports with
     /// Takes the report of another server, in the loop's thread. Empty: there are no others.
     std::function<void(http::NodeReport report)> take_report;
     /// The same, told of one that was refused: `claimed` is its node, as its sender says, or empty.
@@ -85,7 +87,8 @@ class WebService final : public Deadline {
   /// The clock jumps by this, before anybody has connected.
   void shift_start(Duration jump) { site_.facts.started_at += jump; }
   void show_options(std::vector<std::pair<std::string, std::string>> options);
-  void reload(const std::string& password, std::shared_ptr<const TlsContext> tls /* see Options */);
+  void reload(const std::string& password, const ReportKey& key,
+              std::shared_ptr<const TlsContext> tls /* see Options */);
 
   /// Called when the loop has ended. Changes that wait are answered as done if everything is
   /// durable; otherwise nobody knows. Waits for the threads of the port.
@@ -103,6 +106,7 @@ class WebService final : public Deadline {
   [[nodiscard]] http::Response take_turn(const Part& part);
   [[nodiscard]] http::SystemFacts system_facts();
   [[nodiscard]] http::GuardSettings guard_settings();
+  [[nodiscard]] ReportKey report_key();
 
   Parts parts_;
   std::string data_directory_;
@@ -119,6 +123,7 @@ class WebService final : public Deadline {
 
   std::mutex mutex_;  ///< protects all the following, up to the port
   http::GuardSettings guard_;
+  ReportKey report_key_;
   std::optional<Standby> standby_;  ///< nullopt: it serves
   http::SystemFacts system_;
   std::chrono::steady_clock::time_point system_read_at_{};

@@ -100,6 +100,29 @@ def leads(web):
         return False
 
 
+def make_authority(directory):
+    certificate, key = directory + "/ca.pem", directory + "/ca-key.pem"
+    make = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
+    more = ["-nodes", "-subj", "/CN=authority", "-keyout", key, "-out", certificate]
+    subprocess.run([*make, *more], check=True, capture_output=True)
+    return certificate, key
+
+
+def make_issued(directory, name, authority, host="IP:127.0.0.1"):
+    """A certificate that the authority has issued for that host."""
+    certificate, key = f"{directory}/{name}.pem", f"{directory}/{name}-key.pem"
+    request, extension = f"{directory}/{name}.csr", f"{directory}/{name}.ext"
+    with open(extension, "w", encoding="ascii") as file:
+        file.write(f"subjectAltName={host}\n")
+    make = ["openssl", "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+    make += ["-subj", "/CN=" + name, "-keyout", key, "-out", request]
+    subprocess.run(make, check=True, capture_output=True)
+    issue = ["openssl", "x509", "-req", "-in", request, "-CA", authority[0], "-CAkey", authority[1]]
+    issue += ["-CAcreateserial", "-extfile", extension, "-out", certificate]
+    subprocess.run(issue, check=True, capture_output=True)
+    return certificate, key
+
+
 def make_certificate(directory):
     certificate, key = directory + "/cert.pem", directory + "/key.pem"
     make = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]

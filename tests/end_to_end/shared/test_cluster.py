@@ -8,7 +8,14 @@ import tempfile
 import unittest
 
 from program import wait_until
-from shared.shared_log import LEASE_MS, SharedLogTest, leads, make_certificate
+from shared.shared_log import (
+    LEASE_MS,
+    SharedLogTest,
+    leads,
+    make_authority,
+    make_certificate,
+    make_issued,
+)
 from web import Web, problems
 
 PASSWORD = "a secret"
@@ -116,6 +123,54 @@ class ClusterWithPassword(SharedLogTest):
         self.assertEqual(names(), [b"a", b"b"])
         for node in self.nodes:
             self.assertNotIn(PASSWORD, node.error_text())
+
+
+class Certificates(SharedLogTest):
+    """Each node has a certificate of its own."""
+
+    host = "IP:127.0.0.1"
+    trusts = True
+
+    def setUp(self):
+        self.keys = tempfile.mkdtemp(prefix="millrace-test-")
+        self.addCleanup(shutil.rmtree, self.keys)
+        self.authority = make_authority(self.keys)
+        super().setUp()
+        self.web = Web(self.nodes[0].web_address, ssl._create_unverified_context())
+
+    def node(self, name):
+        certificate, key = make_issued(self.keys, name, self.authority, self.host)
+        self.node_flags = (f"--tls-cert={certificate}", f"--tls-key={key}")
+        if self.trusts:
+            self.node_flags += (f"--ca={self.authority[0]}",)
+        return super().node(name)
+
+    def names(self):
+        return re.findall(rb'"node":"(\w+)"', self.web.get("/api/v1/cluster")[2])
+
+    def assert_not_trusted(self, why):
+        told = "leader_not_trusted leader=a problem="
+        wait_until(lambda: told in self.nodes[1].error_text(), "the standby says so")
+        self.assertIn(why, self.nodes[1].error_text())
+        self.assertEqual(self.names(), [b"a"])
+
+    def test_a_leader_whose_certificate_is_trusted_gets_reports(self):
+        wait_until(lambda: self.names() == [b"a", b"b"], "the other node tells of itself")
+        self.assertNotIn("leader_not_trusted", self.nodes[1].error_text())
+
+
+class UnknownAuthority(Certificates):
+    trusts = False
+
+    def test_a_leader_whose_certificate_is_trusted_gets_reports(self):
+        self.assert_not_trusted("unable to get local issuer certificate; see --ca")
+
+
+class AnotherHost(Certificates):
+    host = "IP:127.0.0.9,DNS:localhost"
+
+    def test_a_leader_whose_certificate_is_trusted_gets_reports(self):
+        self.assert_not_trusted("IP address mismatch")
 
 
 class AnotherPassword(SharedLogTest):

@@ -78,7 +78,7 @@ TEST_CASE("cluster: the ports of the leader that a node cannot reach") {
 TEST_CASE("cluster: a port on loopback is shown like others") {
   WebFixture web;
   web.cluster = two_nodes(web.now);
-  web.cluster.nodes[1].told.ports = "local-web=127.0.0.1:7420 faktory=b:1 loopback=17";
+  web.cluster.nodes[1].told.ports = "local-web=127.0.0.1:7420 faktory=b:1 loopback=17 reports=2";
   CHECK(web.read("/api/v1/cluster")["cluster"]["nodes"][1]["addresses"] ==
         Json{{"web", "127.0.0.1:7420"}, {"faktory", "b:1"}});
 }

@@ -25,7 +25,7 @@ struct Following {
   LeaderPort leader;
   Poller poller;
   bool is_elsewhere = true;
-  NodeReporter reporter{poller, {.may_reach = [this](const SocketName&) { return is_elsewhere; }}};
+  NodeReporter reporter{poller, [this](const SocketName&) { return is_elsewhere; }};
 };
 
 std::string received(const End& end) {

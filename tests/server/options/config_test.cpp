@@ -174,6 +174,8 @@ TEST_CASE("config: the help of check and backup names directories and statuses")
 TEST_CASE("config: certificate and key need each other") {
   CHECK(refusal({"--tls-cert=/c"}) == "--tls-cert and --tls-key must be set together");
   CHECK(refusal({"--tls-key=/k"}) == "--tls-cert and --tls-key must be set together");
+  CHECK(refusal({"--log=nats://h/jobs", "--node=a", "--ca=/f"}) ==
+        "--ca is about the TLS of other nodes: set --tls-cert and --tls-key too");
 }
 
 TEST_CASE("config: every option as an environment variable") {
@@ -516,7 +518,7 @@ TEST_CASE("config: a shared log") {
 TEST_CASE("config: what a shared log does not go with is refused") {
   CHECK(refusal({"--log=nats://a/jobs"}) == "--log needs --node, the name of this server");
   CHECK(refusal({"--node=a"}) == "--node is for servers that share a log: set --log too");
-  for (const char* flag : {"--lease=500", "--no-relay", "--advertise=a", "--log-ca=f"}) {
+  for (const char* flag : {"--lease=500", "--no-relay", "--advertise=a", "--log-ca=f", "--ca=f"}) {
     CAPTURE(flag);
     const std::string name = std::string(flag).substr(0, std::string_view(flag).find('='));
     CHECK(refusal({flag}) == name + " is for servers that share a log: set --log too");

@@ -39,6 +39,12 @@ TEST_CASE("leader address: a port on loopback is found by servers with the same 
   CHECK_FALSE(find_port(leader, "web"));
 }
 
+TEST_CASE("leader address: reports are for leaders that read their form") {
+  CHECK(takes_reports_of("web=a:1 reports=2", "web=b:1 loopback=1 reports=2"));
+  CHECK_FALSE(takes_reports_of("web=a:1", "web=b:1 reports=2"));
+  CHECK_FALSE(takes_reports_of("web=a:1 reports=3", "web=b:1 reports=2"));
+}
+
 TEST_CASE("leader address: ports are shown with what was told of them") {
   const std::string_view leader = "beanstalk=a:1 local-web=127.0.0.1:3";
   CHECK(show_port(leader, "beanstalk") == "beanstalk=a:1");
