@@ -234,7 +234,8 @@ void Server::add_web(BoundSocket socket) {
                     .options = options_.shown_options,
                     .is_read_only = options_.is_web_read_only},
           .data_directory = options_.data_directory,
-          .job_bytes_max = options_.job_bytes_max,
+          // A job may be pushed over the API that may be pushed over FWP.
+          .job_bytes_max = std::max(options_.job_bytes_max, options_.line_bytes_max),
           .connections_max = options_.web_connections_max,
           .tls = options_.tls,
           .traffic = [this] { return traffic(); },

@@ -273,8 +273,8 @@ class ServingTest(WebTest):
         self.assertEqual(status, 200)
 
     def test_limits_of_a_request(self):
-        _, web = self.serve("--max-job-size=1000")
-        big = json.dumps({"jobtype": "Mail", "args": ["x" * 20000]})
+        _, web = self.serve("--segment-bytes=1048576", "--max-job-size=1000")
+        big = json.dumps({"jobtype": "Mail", "args": ["x" * 1_100_000]})
         json_type = {"Content-Type": "application/json"}
         status, _, _ = web.request("POST", "/api/v1/jobs", big, json_type)
         self.assertEqual(status, 413)

@@ -27,6 +27,7 @@ struct PushChoice {
   std::string at;
   std::optional<std::int64_t> retry;
   std::optional<std::uint64_t> reserve_for_s;
+  std::optional<int> priority;
   std::string custom;  ///< JSON; empty: none
 };
 

@@ -141,6 +141,15 @@ Outcome<Done> set_reservation(Choice& choice, const std::string& text) {
   return Done{};
 }
 
+Outcome<Done> set_push_priority(Choice& choice, const std::string& text) {
+  constexpr int kMostUrgent = 9;
+  choice.push.priority = parse_number<int>(text);
+  if (choice.push.priority.value_or(0) < 1 || *choice.push.priority > kMostUrgent) {
+    return Problem{"must be from 1 to 9; 9 comes first"};
+  }
+  return Done{};
+}
+
 Outcome<Done> set_job_port(Choice& choice, const std::string& text) {
   auto target = client::parse_target(text);
   if (!target) return target.error();
@@ -262,6 +271,7 @@ constexpr std::array kVerbOptions = {
         "Retries before the job is dead; after a failure, 0 drops it, and -1 makes it dead at once",
         kPush, set_retry},
     VerbOption{"reserve-for", "DURATION", "How long a worker may take", kPush, set_reservation},
+    VerbOption{"priority", "N", "1 to 9; 9 comes first (default: 5)", kPush, set_push_priority},
     VerbOption{"custom", "JSON", "The member `custom`, an object", kPush,
                [](Choice& c, const std::string& text) { return set_text(c.push.custom, text); }},
     VerbOption{

@@ -81,9 +81,12 @@ constexpr std::array kVerbRows = {
             resume_queues,
             kTurned},
     VerbRow{"push",
-            "Push a job",
-            {VerbWord{"TYPE", "Its jobtype"},
-             VerbWord{"ARGS", "Its arguments, a JSON array (default: [])", Number::kOptional}},
+            "Push a job, or one for each line of a file or of stdin",
+            {VerbWord{"TYPE", "Its jobtype; or - or @FILE, to push the jobs that are there"},
+             VerbWord{"ARGS",
+                      "Its arguments, a JSON array; @FILE reads them from a file, - from stdin "
+                      "(default: from stdin unless it is a terminal; [] if nothing is there)",
+                      Number::kOptional}},
             kServer | kPush,
             push_job,
             "Exit status 0: pushed. 1: the server refused. 2: wrong arguments. 3: the server "

@@ -1,8 +1,11 @@
 #include <algorithm>
 #include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/text.hpp"
+#include "cli/input.hpp"
 #include "cli/members.hpp"
 #include "cli/show/times.hpp"
 #include "cli/verbs/verbs.hpp"
@@ -14,6 +17,10 @@ std::string quoted(const std::string& text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+Failure usage(std::string text) {
+  return Failure{.exit = Exit::kUsage, .text = std::move(text)};
+}
+
 /// A time after now is one of the server's clock.
 Reply<std::string> time_of(Session& session, const std::string& text) {
   // Which times there are, the server knows.
@@ -21,10 +28,7 @@ Reply<std::string> time_of(Session& session, const std::string& text) {
   const auto seconds =
       text.starts_with('+') ? parse_seconds(std::string_view(text).substr(1)) : std::nullopt;
   if (!seconds) {
-    return Failure{.exit = Exit::kUsage,
-                   .text =
-                       "--at must be a time such as 2026-12-24T18:00:00Z, or a duration such "
-                       "as +30m"};
+    return usage("--at must be a time such as 2026-12-24T18:00:00Z, or a duration such as +30m");
   }
   const Reply<Answer> answer = session.api.get("overview");
   if (!answer) return answer.error();
@@ -70,54 +74,152 @@ std::string outline_of(std::string_view json) {
   return out;
 }
 
-bool is_array(const std::string& text) {
+bool is_array(std::string_view text) {
   return Json::parse(outline_of(text), nullptr, false).is_array();
 }
 
-bool is_object(const std::string& text) {
+bool is_object(std::string_view text) {
   return Json::parse(outline_of(text), nullptr, false).is_object();
 }
 
-/// Arguments and `custom` are sent as they were typed: so large numbers keep their digits.
-Reply<std::string> job_of(Session& session) {
-  const Choice& choice = session.choice;
-  const PushChoice& push = choice.push;
-  const std::string args = choice.words.size() > 1 ? choice.words[1] : "[]";
-  if (!is_array(args)) {
-    return Failure{.exit = Exit::kUsage, .text = "ARGS must be a JSON array, such as '[1, \"a\"]'"};
-  }
-  std::string job = "{\"jobtype\":" + quoted(choice.words.front()) + ",\"args\":" + args;
-  if (!push.queue.empty()) job += ",\"queue\":" + quoted(push.queue);
-  if (!push.jid.empty()) job += ",\"jid\":" + quoted(push.jid);
-  if (push.retry) job += ",\"retry\":" + std::to_string(*push.retry);
-  if (push.reserve_for_s) job += ",\"reserve_for\":" + std::to_string(*push.reserve_for_s);
+/// The members that the command line has, without brackets. `custom` is sent as it was typed: so
+/// large numbers keep their digits.
+Reply<std::string> members_of(Session& session, const std::string& type) {
+  const PushChoice& push = session.choice.push;
+  std::string members;
+  const auto add = [&members](const char* name, const std::string& value) {
+    members += (members.empty() ? "\"" : ",\"") + std::string(name) + "\":" + value;
+  };
+  if (!type.empty()) add("jobtype", quoted(type));
+  if (!push.queue.empty()) add("queue", quoted(push.queue));
+  if (!push.jid.empty()) add("jid", quoted(push.jid));
+  if (push.retry) add("retry", std::to_string(*push.retry));
+  if (push.reserve_for_s) add("reserve_for", std::to_string(*push.reserve_for_s));
+  if (push.priority) add("priority", std::to_string(*push.priority));
   if (!push.at.empty()) {
     const Reply<std::string> time = time_of(session, push.at);
     if (!time) return time.error();
-    job += ",\"at\":" + quoted(*time);
+    add("at", quoted(*time));
   }
   if (!push.custom.empty()) {
-    if (!is_object(push.custom)) {
-      return Failure{.exit = Exit::kUsage, .text = "--custom must be a JSON object"};
-    }
-    job += ",\"custom\":" + push.custom;
+    if (!is_object(push.custom)) return usage("--custom must be a JSON object");
+    add("custom", push.custom);
   }
-  return job + "}";
+  return members;
+}
+
+bool is_source(const std::string& word) {
+  return word == "-" || word.starts_with('@');
+}
+
+/// The text of that source: arguments or jobs, one a line.
+Reply<std::string> read_source(Session& session, const std::string& source) {
+  Reply<std::string> text =
+      source == "-" ? read_stdin(session.console, "input") : read_file(source.substr(1), "input");
+  if (text && trimmed(*text).empty()) {
+    return usage("there is nothing " + (source == "-" ? "on stdin" : "in " + source.substr(1)));
+  }
+  return text;
+}
+
+/// Where the command line has no arguments, they may come on stdin.
+Reply<std::string> read_what_comes(Session& session) {
+  switch (look_at_stdin()) {
+    case StdinState::kEmpty:
+      break;
+    case StdinState::kSilent:
+      return usage("nothing comes on stdin; give ARGS, such as '[]', or - to wait for them");
+    case StdinState::kReadable: {
+      Reply<std::string> text = read_stdin(session.console, "input");
+      if (!text || !trimmed(*text).empty()) return text;
+      break;
+    }
+  }
+  return std::string("[]");
+}
+
+/// One job for each line, or a single one that takes several.
+Outcome<std::vector<std::string_view>> items_of(std::string_view text) {
+  text = trimmed(text);
+  if (is_array(text) || is_object(text)) return std::vector{text};
+  std::vector<std::string_view> items;
+  for (std::size_t line = 1; !text.empty(); ++line) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view item = trimmed(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (item.empty()) continue;
+    if (!is_array(item) && !is_object(item)) {
+      return Problem{"line " + std::to_string(line) +
+                     " of the input is no JSON array and no object"};
+    }
+    items.push_back(item);
+  }
+  return items;
+}
+
+/// Of several members of one name the last one counts: those of the item, if it is an object.
+std::string job_of(std::string_view item, const std::string& members) {
+  const std::string separator = members.empty() ? "" : ",";
+  if (item.front() == '[') return '{' + members + separator + "\"args\":" + std::string(item) + '}';
+  const std::string_view own = trimmed(item.substr(1, item.size() - 2));
+  return '{' + members + (own.empty() ? "" : separator) + std::string(own) + '}';
+}
+
+Reply<std::vector<std::string>> jobs_of(Session& session) {
+  const std::vector<std::string>& words = session.choice.words;
+  const bool has_args = words.size() > 1;
+  // Without a type, each job has its own.
+  const bool has_type = has_args || !is_source(words.front());
+  const std::string& source = has_type && has_args ? words[1] : words.front();
+  const bool is_typed = has_args && !is_source(source);
+  if (is_typed && !is_array(source)) {
+    return usage("ARGS must be a JSON array, such as '[1, \"a\"]'; @FILE or -, to read it");
+  }
+  const Reply<std::string> text = is_typed                ? Reply<std::string>(source)
+                                  : has_type && !has_args ? read_what_comes(session)
+                                                          : read_source(session, source);
+  if (!text) return text.error();
+  const Outcome<std::vector<std::string_view>> items = items_of(*text);
+  if (!items) return usage(items.error().text);
+  if (items->size() > 1 && !session.choice.push.jid.empty()) {
+    return usage("--jid is for one job, and the input has " + std::to_string(items->size()));
+  }
+  const Reply<std::string> members = members_of(session, has_type ? words.front() : "");
+  if (!members) return members.error();
+  std::vector<std::string> jobs;
+  for (const std::string_view item : *items) {
+    if (!has_type && item.front() == '[') {
+      return usage("without TYPE the input must have jobs: JSON objects with a jobtype");
+    }
+    jobs.push_back(job_of(item, *members));
+  }
+  return jobs;
 }
 
 }  // namespace
 
 Exit push_job(Session& session) {
-  const Reply<std::string> job = job_of(session);
-  if (!job) return session.fail(job.error());
-  const Reply<Answer> answer = session.api.post("jobs", *job);
-  if (!answer) {
+  const Reply<std::vector<std::string>> jobs = jobs_of(session);
+  if (!jobs) return session.fail(jobs.error());
+  Exit exit = Exit::kDone;
+  for (std::size_t at = 0; at < jobs->size(); ++at) {
+    const Reply<Answer> answer = session.api.post("jobs", (*jobs)[at]);
+    if (answer) {
+      if (const Exit shown = show_pushed(session, answer->json); shown != Exit::kDone) return shown;
+      continue;
+    }
     Failure failure = answer.error();
     constexpr int kTooLarge = 413;
     if (failure.status == kTooLarge) failure.text += "; see --max-job-size of the server";
-    return session.fail(failure);
+    if (jobs->size() > 1) failure.text = "job " + std::to_string(at + 1) + ": " + failure.text;
+    exit = session.fail(failure);
+    // The next ones may be new.
+    if (exit != Exit::kNotUnique) {
+      if (at > 0) session.console.complain("the " + std::to_string(at) + " before it were pushed");
+      return exit;
+    }
   }
-  return show_pushed(session, answer->json);
+  return exit;
 }
 
 Exit show_pushed(Session& session, const Json& pushed) {

@@ -9,8 +9,8 @@
 
 namespace millrace::server {
 
-/// What the bodies of all requests may take together while they arrive. Two of the longest that
-/// are usual: `--max-job-size` may be a gigabyte.
+/// What the bodies of all requests may take together while they arrive: two of the longest, unless
+/// `--max-job-size` is more.
 inline constexpr std::size_t kWebBodiesMax = std::size_t{64} << 20;
 
 /// The memory for bodies that arrive. Used by all threads of the web port.
