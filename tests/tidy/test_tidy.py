@@ -103,10 +103,10 @@ class RulesTest(unittest.TestCase):
         self.assert_fine(tidy.shared_ownership, "src/server/a.hpp", "// Outlives the writer.\n" + text)
 
     def test_length_of_files(self):
-        self.assert_caught(tidy.file_length, "src/core/a.cpp", "\n" * 501)
-        self.assert_fine(tidy.file_length, "src/core/a.cpp", "\n" * 500)
-        self.assert_caught(tidy.file_length, "web/pages/a.js", "\n" * 501)
-        self.assert_fine(tidy.file_length, "web/pages/a.js", "\n" * 500)
+        self.assert_caught(tidy.file_length, "src/core/a.cpp", "\n" * 701)
+        self.assert_fine(tidy.file_length, "src/core/a.cpp", "\n" * 700)
+        self.assert_caught(tidy.file_length, "web/pages/a.js", "\n" * 701)
+        self.assert_fine(tidy.file_length, "web/pages/a.js", "\n" * 700)
         self.assert_caught(tidy.file_length, "tests/core/a.cpp", "\n" * 801)
         self.assert_fine(tidy.file_length, "tests/core/a.cpp", "\n" * 800)
 

@@ -15,7 +15,7 @@ import prose
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-FILE_LINES_MAX = {"src": 500, "web": 500, "tests": 800}
+FILE_LINES_MAX = {"src": 700, "web": 700, "tests": 800}
 FUNCTION_LINES_MAX = 70
 # The main loop can be read on one screen.
 SHORT_FUNCTIONS = {"src/server/turn/turn.cpp": 30}
