@@ -4,10 +4,10 @@
 
 namespace millrace {
 
-void GoneWorkers::begin(WorkerRules rules, Time now) {
+void GoneWorkers::begin(WorkerRules rules, bool are_jobs_held, Time now) {
   rules_ = rules;
-  if (rules_.timeout) start_due_ = now + *rules_.timeout;
-  has_unknown_holders_ = true;
+  if (rules_.timeout && are_jobs_held) start_due_ = now + *rules_.timeout;
+  has_unknown_holders_ = are_jobs_held;
 }
 
 void GoneWorkers::add(const Worker& worker, bool keeps_jobs, Time now) {

@@ -36,8 +36,8 @@ class GoneWorkers {
   /// all reservations begins and ends with a walk over these, in one turn.
   static constexpr std::size_t kCountMax = 10'000;
 
-  /// To be called before any client connects.
-  void begin(WorkerRules rules, Time now);
+  /// To be called before any client connects. `are_jobs_held`: by workers of before the start.
+  void begin(WorkerRules rules, bool are_jobs_held, Time now);
   [[nodiscard]] const WorkerRules& rules() const { return rules_; }
 
   /// Its last connection has closed.

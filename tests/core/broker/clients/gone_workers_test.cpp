@@ -11,7 +11,7 @@ constexpr Time kNow{1000s};
 
 GoneWorkers gone_after_a_minute() {
   GoneWorkers gone;
-  gone.begin({.timeout = 60s}, kNow);
+  gone.begin({.timeout = 60s}, true, kNow);
   gone.begin_look(kNow + 60s);  // of those from before the start
   gone.end_look();
   return gone;
