@@ -444,13 +444,15 @@ Result<Ended, StartFailure> run_with_shared_log(Start start) {
 Result<Ended, StartFailure> serve(const Config& config, const Log& log,
                                   const ReadConfig& read_config) {
   ignore_stray_signals();
+  // Before the pipes of signals, which `share_descriptors` allows for.
+  const std::uint64_t open_already = open_descriptors();
   Signals signals(SignalDuties::waiting_numbers(config));
   LoopStep step;
   const StateReport report(signals, step, log);
   log_ignored_keys(config, log);
   // Before anything else is opened.
   const auto connections = share_descriptors({.limit = raise_descriptor_limit(),
-                                              .open_already = open_descriptors(),
+                                              .open_already = open_already,
                                               .has_journal = !config.is_volatile,
                                               .has_web = config.web.has_value(),
                                               .web_connections_max = kWebConnectionsMax});

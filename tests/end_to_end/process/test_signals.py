@@ -7,7 +7,7 @@ import signal
 import time
 import unittest
 
-from clients import Beanstalk, Faktory
+from clients import Beanstalk, Faktory, Gone
 from preloaded import preloaded
 from program import HERE, PROGRAM, Server, ServerTest, free_port, wait_until
 from web import Web
@@ -128,7 +128,7 @@ class SignalsTest(ServerTest):
 def is_open(server):
     try:
         return server.serves()
-    except OSError:
+    except Gone:
         return False
 
 
