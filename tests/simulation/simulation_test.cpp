@@ -67,7 +67,7 @@ TEST_CASE("simulation: a job that is handed out before it is safe is found") {
 TEST_CASE("simulation: a job that is handed out before its release is safe is found") {
   // Where all is called durable, no change is remembered, and only the place of the body counts.
   const auto meddle = [](Ledger& ledger, Random&) { ledger.note_durable(kWholeLog); };
-  CHECK(first_violation({.meddle = meddle, .fetches = Client::Fetches::kForJob}) != 0);
+  CHECK(first_violation({.meddle = meddle, .fetches = Client::Fetches::kForJob}, 400) != 0);
 }
 
 TEST_CASE("simulation: a skipped sync is found") {

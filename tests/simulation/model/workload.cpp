@@ -154,7 +154,9 @@ JobText Workload::draw_job(const Model& model, Time now) {
   JobText job;
   job.name = "pushed-" + std::to_string(model.facts.next_id) + "-" + std::to_string(++named_);
   job.queue = random_.pick(kQueues);
-  job.reserve_for_s = static_cast<std::uint32_t>(random_.between(60, 90));
+  // With features, long enough for a worker to be lost before.
+  job.reserve_for_s =
+      static_cast<std::uint32_t>(random_.between(60, sizes_.has_features ? 300 : 90));
   job.retry = sizes_.is_siege ? 25 : static_cast<std::int64_t>(random_.below(5)) - 1;
   job.priority = static_cast<int>(random_.between(1, 9));
   job.padding_bytes = draw_size();
