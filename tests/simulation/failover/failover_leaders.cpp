@@ -29,6 +29,7 @@ void Failover::lead(Process& process) {
   const Time latest = std::max(told, process.journal.latest_time());
   if (options_.mistake != Mistake::kClockRunsBack) node.clock.go_on_from(latest, real_);
   process.broker.set_wall_clock({.ahead = -node.clock.ahead()});
+  process.broker.admin().set_worker_rules({}, node.clock.at(real_));
   process.term = std::make_unique<Term>(process);
   tell(node.name + " leads in epoch " + std::to_string(audit_.epoch()));
   const bool is_stale = static_cast<std::uint64_t>(process.term->epoch) != audit_.epoch();
