@@ -9,6 +9,7 @@
 #include "cli/members.hpp"
 #include "cli/show/times.hpp"
 #include "cli/verbs/verbs.hpp"
+#include "http/kit/text.hpp"
 
 namespace millrace::cli {
 namespace {
@@ -82,13 +83,16 @@ bool is_object(std::string_view text) {
   return Json::parse(outline_of(text), nullptr, false).is_object();
 }
 
-/// The members that the command line has, without brackets. `custom` is sent as it was typed: so
-/// large numbers keep their digits.
-Reply<std::string> members_of(Session& session, const std::string& type) {
+/// By name, each as JSON.
+using Members = std::vector<std::pair<const char*, std::string>>;
+
+/// The members that the command line has. `custom` is sent as it was typed: so large numbers keep
+/// their digits.
+Reply<Members> members_of(Session& session, const std::string& type) {
   const PushChoice& push = session.choice.push;
-  std::string members;
-  const auto add = [&members](const char* name, const std::string& value) {
-    members += (members.empty() ? "\"" : ",\"") + std::string(name) + "\":" + value;
+  Members members;
+  const auto add = [&members](const char* name, std::string value) {
+    members.emplace_back(name, std::move(value));
   };
   if (!type.empty()) add("jobtype", quoted(type));
   if (!push.queue.empty()) add("queue", quoted(push.queue));
@@ -157,12 +161,17 @@ Outcome<std::vector<std::string_view>> items_of(std::string_view text) {
   return items;
 }
 
-/// Of several members of one name the last one counts: those of the item, if it is an object.
-std::string job_of(std::string_view item, const std::string& members) {
-  const std::string separator = members.empty() ? "" : ",";
-  if (item.front() == '[') return '{' + members + separator + "\"args\":" + std::string(item) + '}';
-  const std::string_view own = trimmed(item.substr(1, item.size() - 2));
-  return '{' + members + (own.empty() ? "" : separator) + std::string(own) + '}';
+/// What an item that is an object says itself wins over the command line.
+std::string job_of(std::string_view item, const Members& members) {
+  const bool is_job = item.front() == '{';
+  const Json own = is_job ? Json::parse(outline_of(item), nullptr, false) : Json::object();
+  std::string job = "{";
+  for (const auto& [name, value] : members) {
+    if (!own.contains(name)) job += http::concat(job.size() > 1 ? ",\"" : "\"", name, "\":", value);
+  }
+  const std::string_view rest = is_job ? trimmed(item.substr(1, item.size() - 2)) : item;
+  if (job.size() > 1 && !rest.empty()) job += ',';
+  return job + (is_job ? "" : "\"args\":") + std::string(rest) + '}';
 }
 
 Reply<std::vector<std::string>> jobs_of(Session& session) {
@@ -184,7 +193,7 @@ Reply<std::vector<std::string>> jobs_of(Session& session) {
   if (items->size() > 1 && !session.choice.push.jid.empty()) {
     return usage("--jid is for one job, and the input has " + std::to_string(items->size()));
   }
-  const Reply<std::string> members = members_of(session, has_type ? words.front() : "");
+  const Reply<Members> members = members_of(session, has_type ? words.front() : "");
   if (!members) return members.error();
   std::vector<std::string> jobs;
   for (const std::string_view item : *items) {

@@ -89,7 +89,7 @@ class PushTest(CliTest):
         self.assertIn("nothing comes on stdin", self.refused("Mail", stdin=ours))
         os.close(ours)
         os.close(theirs)
-        self.assertEqual(self.cli("queues", "--names"), "")
+        self.assertIn('"jobs":[]', self.cli("ls", "ready", "--json"))
 
     def test_arguments_come_from_a_file(self):
         self.serve()
@@ -115,7 +115,7 @@ class PushTest(CliTest):
             self.assertEqual([each["queue"] for each in units], ["mail", "q"])
             self.assertEqual([each["priority"] for each in units], [7, 7])
         self.assertIn("jobtype", self.refused("-", text="[1]"))
-        self.assertIn("jobtype", self.refused("-", text='{"args":[]}', status=REFUSED))
+        self.assertIn("jobtype", self.refused("-", text='{"args":[]}'))
 
     def test_no_job_is_pushed_if_a_line_is_none(self):
         self.serve()
@@ -123,12 +123,12 @@ class PushTest(CliTest):
         self.assertIn("line 3 of the input", refusal)
         refusal = self.refused("Mail", "-", "--jid=12345678", text="[1]\n[2]")
         self.assertIn("--jid is for one job", refusal)
-        self.assertEqual(self.cli("queues", "--names"), "")
+        self.assertIn('"jobs":[]', self.cli("ls", "ready", "--json"))
 
     def test_a_refusal_says_how_many_were_pushed(self):
         self.serve()
         lines = '[1]\n[2]\n{"args": [], "queue": "bad name"}\n[4]\n'
-        refusal = self.refused("Mail", "-", text=lines, status=REFUSED)
+        refusal = self.refused("Mail", "-", text=lines)
         self.assertIn("job 3: ", refusal)
         self.assertIn("the 2 before it were pushed", refusal)
 
