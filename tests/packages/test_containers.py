@@ -139,7 +139,7 @@ class Kubernetes(ServerTest):
             config = config.replace(place, ours)
             arguments = [each.replace(place, ours) for each in arguments]
         with open(self.path("millrace.toml"), "w", encoding="ascii") as file:
-            file.write(re.sub(r"0\.0\.0\.0:\d+", "127.0.0.1:0", config))
+            file.write(re.sub(r'":\d+"', '"127.0.0.1:0"', config))
         with open(self.path("password"), "w", encoding="ascii") as file:
             file.write("password\n")
         server = self.server()
