@@ -268,7 +268,7 @@ TEST_CASE("throttle: a client whose worker has no free slot is passed over") {
   fixture.push_many(2);
   CHECK_FALSE(fixture.got(a));
   CHECK(fixture.got(b));
-  CHECK(fixture.broker.workers().ack(b, "1", fixture.now));
+  CHECK(fixture.broker.workers().ack(fixture.client(), "1", fixture.now));
   CHECK(fixture.got(a));
 }
 

@@ -292,6 +292,7 @@ void Model::hand_out(ClientNumber client, JobId id, Time now) {
   job.client = holder.is_worker ? 0 : client;
   job.wid = holder.wid;
   job.holder_beats = beating_.contains(holder.wid);
+  if (holder.is_worker) takers_.insert(holder.wid);
   expect_job(client, holder.is_worker ? "$" : "RESERVED", id);
   clients_.at(client).expected.back().handed_out = handed_out;
 }
@@ -349,7 +350,7 @@ void Model::note_attempt(ModelJob& job, const ModelAttempt& attempt, Time now) {
 
 void Model::expire(JobId id, Time now) {
   if (facts.jobs.at(id).client == 0) {
-    lost_runs_.insert(facts.jobs.at(id).wid);
+    takers_.insert(facts.jobs.at(id).wid);
     fail(id, AttemptEnd::kExpired, "Faktory job reservation expired", now);
   } else {
     note_attempt(facts.jobs.at(id), {.end = AttemptEnd::kTimedOut}, now);
@@ -521,7 +522,7 @@ void Model::restart() {
   }
   gone_.clear();
   beating_.clear();
-  lost_runs_.clear();
+  takers_.clear();
   unserved_.clear();
   for (auto& [id, job] : facts.jobs) job.aged.clear();
   restored_.clear();

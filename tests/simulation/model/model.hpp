@@ -465,7 +465,7 @@ class Model {
   };
   std::map<std::string, Gone> gone_;  ///< workers without a connection
   std::set<std::string> beating_;     ///< connected workers that have sent a BEAT
-  std::set<std::string> lost_runs_;   ///< workers from which this process has taken a run
+  std::set<std::string> takers_;      ///< workers that had a job since the start
   bool has_expiring_ = false;         ///< a job was pushed that expires
   std::set<std::string> unserved_;    ///< queues that those who wait for them look at next
   std::vector<std::string> turns_;    ///< keys of the throttled queue, the next one first

@@ -72,7 +72,7 @@ Model::Meant Model::meant_by(ClientNumber client, const std::string& jid) {
   }
   if (meant.late != 0) return {.late = meant.late};
   if (meant.overtaken != 0) return {.overtaken = meant.overtaken};
-  return lost_runs_.contains(wid) ? Meant{} : meant;
+  return takers_.contains(wid) ? Meant{} : meant;
 }
 
 void Model::acknowledge(ClientNumber client, const Meant& meant, Time now) {
@@ -93,7 +93,7 @@ void Model::bring_back_lost(Time now) {
   for (const JobId id : in_order(JobState::kReserved, "")) {
     ModelJob& job = facts.jobs.at(id);
     if (!is_lost(job, now) || !has_moved(id, job)) continue;
-    lost_runs_.insert(job.wid);
+    takers_.insert(job.wid);
     std::size_t in_a_row = 1;
     for (auto it = job.attempts.rbegin(); it != job.attempts.rend(); ++it, ++in_a_row) {
       // One with a failure was its death, and somebody has retried it since.

@@ -11,16 +11,15 @@ void GoneWorkers::begin(WorkerRules rules, bool are_jobs_held, Time now) {
 }
 
 void GoneWorkers::add(const Worker& worker, bool keeps_jobs, Time now) {
-  if (!rules_.timeout) return;
   remove(worker.wid);
   if (workers_.size() >= kCountMax) return;
-  const Time due = now + *rules_.timeout;
+  const Time due = rules_.timeout ? now + *rules_.timeout : kNever;
   workers_[worker.wid] = {.hostname = worker.hostname,
                           .pid = worker.pid,
                           .due = due,
                           .keeps_jobs = keeps_jobs,
                           .has_beaten = worker.has_beaten};
-  due_.emplace(due, worker.wid);
+  if (due != kNever) due_.emplace(due, worker.wid);
 }
 
 bool GoneWorkers::remove(std::string_view wid) {
@@ -45,12 +44,12 @@ void GoneWorkers::note_holding(std::string_view wid) {
   }
 }
 
-void GoneWorkers::note_lost_run(std::string_view wid) {
-  if (wid.empty() || !lost_runs_.emplace(wid).second) return;
-  lost_run_order_.emplace_back(wid);
-  if (lost_run_order_.size() <= kCountMax) return;
-  lost_runs_.erase(lost_run_order_.front());
-  lost_run_order_.pop_front();
+void GoneWorkers::note_taker(std::string_view wid) {
+  if (wid.empty() || !takers_.emplace(wid).second) return;
+  taker_order_.emplace_back(wid);
+  if (taker_order_.size() <= kTakersMax) return;
+  takers_.erase(taker_order_.front());
+  taker_order_.pop_front();
 }
 
 Time GoneWorkers::next_due() const {

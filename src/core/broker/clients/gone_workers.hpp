@@ -52,11 +52,11 @@ class GoneWorkers {
 
   [[nodiscard]] std::size_t count() const { return workers_.size(); }
 
-  /// A run was taken from the worker: it was lost, or its reservation ran out. What it reports
-  /// later may be about that run. Of `kCountMax` workers this is remembered, until the process
-  /// ends.
-  void note_lost_run(std::string_view wid);
-  [[nodiscard]] bool has_lost_run(std::string_view wid) const { return lost_runs_.contains(wid); }
+  /// The worker has, or had, a job: what it reports is about its own runs. Of so many workers this
+  /// is remembered, until the process ends; the oldest are forgotten.
+  static constexpr std::size_t kTakersMax = 100'000;
+  void note_taker(std::string_view wid);
+  [[nodiscard]] bool is_taker(std::string_view wid) const { return takers_.contains(wid); }
 
   /// When a worker has been gone for the whole time.
   [[nodiscard]] Time next_due() const;
@@ -73,8 +73,8 @@ class GoneWorkers {
   WorkerRules rules_;
   TextMap<GoneWorker> workers_;
   absl::btree_set<std::pair<Time, std::string>> due_;
-  TextSet lost_runs_;
-  std::deque<std::string> lost_run_order_;  ///< the oldest first
+  TextSet takers_;
+  std::deque<std::string> taker_order_;  ///< the oldest first
   Time start_due_ = kNever;  ///< when workers from before the start are lost; kNever: they were
   Time look_began_{};
   bool looks_before_start_ = false;  ///< in the look at hand

@@ -49,7 +49,7 @@ void Expiry::end(const Job& job, Time now) {
   if (job.reservation()->is_held_by_worker()) {
     // For a worker it is a failed run, with the texts of the reference server.
     ++parts_.tally.reservations_expired;
-    parts_.gone.note_lost_run(job.reservation()->wid);
+    parts_.gone.note_taker(job.reservation()->wid);
     FailedRun run{.errtype = "ReservationExpired",
                   .message = "Faktory job reservation expired",
                   .backtrace = {},

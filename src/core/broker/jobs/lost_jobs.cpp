@@ -59,7 +59,7 @@ bool LostJobs::is_lost(const Job& job) {
 
 void LostJobs::bring_back(const Job& job, Time now) {
   ++parts_.tally.jobs_lost;
-  parts_.gone.note_lost_run(job.reservation()->wid);
+  parts_.gone.note_taker(job.reservation()->wid);
   parts_.store.throttles().count_reclaimed(job);
   if (watch_ != nullptr) watch_->on_taken_back(job, parts_.store.queues().at(job.queue), now);
   const Attempts* const attempts = parts_.store.jobs().attempts_of(job);

@@ -1,5 +1,7 @@
 #include "core/broker/jobs/reservations.hpp"
 
+#include <utility>
+
 #include "core/broker/queue_guard.hpp"
 
 namespace millrace {
@@ -31,7 +33,7 @@ const Job& Reservations::begin(const Job& job, Client& client, std::optional<std
     // In the record: ACK finds the job by it after a restart, without reading bodies.
     reservation.jid = format_.identify(job).jid.substr(0, kJidBytesMax);
     reservation.wid = *std::move(wid);
-    client.has_taken = true;
+    if (!std::exchange(client.has_taken, true)) gone_.note_taker(reservation.wid);
     if (client.worker_beats) fields.marks |= job_marks::kHolderBeats;
   }
   fields.state = JobState::kReserved;
@@ -168,19 +170,20 @@ Reservations::Meant Reservations::meant_by(std::string_view jid, std::string_vie
       const Job* const job = store.jobs().find(id);
       CHECK(job != nullptr && job->reservation() != nullptr);
       if (job->reservation()->wid == wid) return {.held = job};
-      const Attempts* const attempts = wid.empty() ? nullptr : store.jobs().attempts_of(*job);
+      const Attempts* const attempts = store.jobs().attempts_of(*job);
       if (attempts != nullptr && attempts->was_taken_from(wid)) overtaken = job;
       if (++looked_at == kNamesakesMax) break;
     }
   }
   if (const Job* const late = late_run(jid, wid)) return {.late = late};
   if (overtaken != nullptr) return {.overtaken = overtaken};
-  // The job that it means may have ended since, or has forgotten that attempt.
-  if (ids == nullptr || gone_.has_lost_run(wid)) return {};
+  // The run that it means is over: the report came twice, or the job was taken away.
+  if (ids == nullptr || gone_.is_taker(wid)) return {};
   return {.held = store.jobs().find(*ids->begin())};
 }
 
 const Job* Reservations::late_run(std::string_view jid, std::string_view wid) const {
+  // Nothing tells one client without a name from another.
   if (wid.empty()) return nullptr;
   const Jobs& jobs = ledger_.store().jobs();
   for (const JobSlot slot : jobs.names().candidates(format_.hash_of_name(jid), kNamesakesMax)) {

@@ -26,7 +26,7 @@ class Reservations {
  public:
   /// All of them outlive this.
   Reservations(Ledger& ledger, JobEvents& events, ExpiredJobs& expired, TypeMeters& types,
-               const WorkUnitFormat& format, const GoneWorkers& gone)
+               const WorkUnitFormat& format, GoneWorkers& gone)
       : ledger_(ledger),
         events_(events),
         expired_(expired),
@@ -61,16 +61,16 @@ class Reservations {
   /// What a client of this worker means when it reports a job of that name. FWP has no other name
   /// for a job, and any client may report it.
   struct Meant {
-    /// The job that this worker holds; without one, the oldest that any worker holds. Of namesakes,
-    /// 64 are looked at.
+    /// The job that this worker holds; of a worker that never had a job, or a client that is none,
+    /// the oldest that any worker holds. Of namesakes, 64 are looked at.
     const Job* held = nullptr;
     /// This worker held the job last, and its run was taken from it: the job waits to run again.
     const Job* late = nullptr;
     /// The same, but another worker runs the job by now.
     const Job* overtaken = nullptr;
   };
-  /// A report of a run that was taken from this worker means that run, and never that of another
-  /// worker. Throws std::runtime_error when a body cannot be read back.
+  /// A worker that had a job reports its own runs, and never those of another worker. Throws
+  /// std::runtime_error when a body cannot be read back.
   [[nodiscard]] Meant meant_by(std::string_view jid, std::string_view wid) const;
 
   /// When the connection must be told that a deadline is near; kNever when it holds nothing.
@@ -99,7 +99,7 @@ class Reservations {
   ExpiredJobs& expired_;
   TypeMeters& types_;
   const WorkUnitFormat& format_;
-  const GoneWorkers& gone_;
+  GoneWorkers& gone_;
   std::uint64_t step_count_ = 0;
   RunWatch* watch_ = nullptr;
 };

@@ -67,17 +67,16 @@ TEST_CASE("gone workers: no more than the limit are remembered") {
   CHECK(gone.find("0")->due == kNow + 61s);
 }
 
-TEST_CASE(
-    "gone workers: of no more than the limit it is remembered that a run was taken from them") {
+TEST_CASE("gone workers: of no more than the limit it is remembered that they had jobs") {
   GoneWorkers gone;
-  gone.note_lost_run("");
-  CHECK_FALSE(gone.has_lost_run(""));
-  for (std::size_t i = 0; i < GoneWorkers::kCountMax; ++i) gone.note_lost_run(std::to_string(i));
-  CHECK(gone.has_lost_run("0"));
-  gone.note_lost_run("one more");
-  CHECK(gone.has_lost_run("one more"));
-  CHECK(gone.has_lost_run("1"));
-  CHECK_FALSE(gone.has_lost_run("0"));
+  gone.note_taker("");
+  CHECK_FALSE(gone.is_taker(""));
+  for (std::size_t i = 0; i < GoneWorkers::kTakersMax; ++i) gone.note_taker(std::to_string(i));
+  CHECK(gone.is_taker("0"));
+  gone.note_taker("one more");
+  CHECK(gone.is_taker("one more"));
+  CHECK(gone.is_taker("1"));
+  CHECK_FALSE(gone.is_taker("0"));
 }
 
 }  // namespace millrace

@@ -286,12 +286,50 @@ TEST_CASE("late ACK: never ends another worker's run, also after ten newer attem
   CHECK(fixture.state(id) == JobState::kReserved);
 }
 
-TEST_CASE("ACK: by another worker that has lost nothing ends the run, as in Faktory") {
+TEST_CASE("ACK: by another worker that never had a job ends the run, as in Faktory") {
   LostJobsFixture fixture;
   const JobId id = fixture.push("x");
   CHECK(fixture.fetch(fixture.worker("w"), "w") == id);
   CHECK(fixture.broker.workers().ack(fixture.worker("other"), "j1", fixture.now));
   CHECK_FALSE(fixture.has(id));
+}
+
+TEST_CASE("ACK: sent twice, it does not end the run of a job with the same name") {
+  LostJobsFixture fixture;
+  const JobId one = fixture.push("jid=same");
+  const JobId two = fixture.push("jid=same,");
+  CHECK(fixture.fetch(fixture.worker("a"), "a") == one);
+  const ClientId b = fixture.worker("b");
+  CHECK(fixture.fetch(b, "b") == two);
+  CHECK(fixture.broker.workers().ack(b, "same", fixture.now));
+  CHECK_FALSE(fixture.broker.workers().ack(b, "same", fixture.now));
+  fixture.leave(b);
+  CHECK_FALSE(fixture.broker.workers().fail(fixture.quiet_worker("b"), "same", {}, fixture.now));
+  CHECK(fixture.state(one) == JobState::kReserved);
+}
+
+TEST_CASE("ACK: of a worker that gave the job back does not end the next run") {
+  LostJobsFixture fixture;
+  const JobId id = fixture.push("jid=j1");
+  const ClientId first = fixture.worker("first");
+  CHECK(fixture.fetch(first, "first") == id);
+  CHECK(fixture.broker.workers().fail(first, "j1", {.end = AttemptEnd::kReleased}, fixture.now));
+  CHECK(fixture.fetch(fixture.worker("second"), "second") == id);
+  CHECK_FALSE(fixture.broker.workers().ack(first, "j1", fixture.now));
+  CHECK(fixture.state(id) == JobState::kReserved);
+}
+
+TEST_CASE("late ACK: of a client without a wid does not end another worker's run") {
+  LostJobsFixture fixture;
+  const JobId id = fixture.push("jid=j1");
+  const ClientId client = fixture.client();
+  CHECK(fixture.fetch(client, "") == id);
+  fixture.advance(1800s);
+  CHECK(fixture.state(id) == JobState::kRetrying);
+  CHECK(fixture.broker.kick_job(id, fixture.now));
+  CHECK(fixture.fetch(fixture.worker("other"), "other") == id);
+  CHECK_FALSE(fixture.broker.workers().ack(client, "j1", fixture.now));
+  CHECK(fixture.state(id) == JobState::kReserved);
 }
 
 TEST_CASE("lost jobs: what an old holder says changes nothing while another one has the job") {
