@@ -36,6 +36,15 @@ struct Place {
   [[nodiscard]] bool is_any() const;
 };
 
+/// Both ends of a connection. One alone does not name it: a system gives connections to several
+/// places the same port.
+struct Route {
+  Place near;
+  Place far;
+
+  auto operator<=>(const Route&) const = default;
+};
+
 /// nullopt: it is no IP address.
 [[nodiscard]] std::optional<Place> place_of(const sockaddr* name);
 

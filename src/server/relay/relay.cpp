@@ -37,12 +37,13 @@ void Relay::add(const std::string& port, Listener::Accepted accepted, Time now) 
   port_of(port).clients.add(std::move(accepted), now);
 }
 
-/// Names and addresses do not tell everything: those of clusters move, and ports are forwarded.
+/// Names and addresses do not tell everything: those of clusters move.
 bool Relay::is_ourselves(const Listener::Accepted& accepted) {
   const auto from = accepted.is_unix ? std::nullopt : far_end(accepted.descriptor);
-  if (!from) return false;
+  const auto to = near_end(accepted.descriptor);
+  if (!from || !to) return false;
   for (auto& [name, port] : ports_) {
-    if (!port.clients.is_near_end(*from)) continue;
+    if (!port.clients.is_to_leader({.near = *from, .far = *to})) continue;
     port.has_met_itself = true;
     return true;
   }

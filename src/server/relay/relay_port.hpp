@@ -44,14 +44,13 @@ class RelayPort {
   /// What clients are told that are refused from now on.
   void set_refusal(Refusal refusal) { refusal_ = std::move(refusal); }
 
-  /// Whether this is the near end of one of our connections to the leader. A client that comes
-  /// from there is ourselves.
-  [[nodiscard]] bool is_near_end(const Place& place) const { return near_ends_.contains(place); }
+  /// Whether this is one of our connections to the leader: a client that comes by it is ourselves.
+  [[nodiscard]] bool is_to_leader(const Route& ends) const { return to_leader_.contains(ends); }
 
   /// Closes the connections that have reached a leader.
   void drop_relayed() { relayed_.clear(); }
 
-  /// Tries again to reach the leader, and refuses who has waited for `kRelayWaitMax`. Ends clients
+  /// Tries again to reach the leader, and refuses who has waited for `kRelayWaitMax`. Route clients
   /// that have ended their side once nothing was passed on for `kRelayEndMax`.
   /// `is_hopeless`: also who would be told something. To be called every some milliseconds, outside
   /// of the poller's `take`.
@@ -73,7 +72,7 @@ class RelayPort {
           connection(client.descriptor, {.poller = of.poller_,
                                          .room = of.room_,
                                          .owner = *this,
-                                         .near_ends = of.near_ends_}) {}
+                                         .to_leader = of.to_leader_}) {}
     void on_reached() override { port.on_reached(*this); }
     void on_not_reached() override { port.on_not_reached(); }
     void on_over() override { port.on_over(*this); }
@@ -103,7 +102,7 @@ class RelayPort {
   RelayRoom& room_;
   Refusal refusal_;
   const std::size_t clients_max_;
-  std::set<Place> near_ends_;  ///< outlives the entries
+  std::set<Route> to_leader_;  ///< outlives the entries
   std::optional<SocketName> leader_;
   bool is_reachable_ = true;   ///< as far as was tried
   bool must_try_all_ = false;  ///< in the next `work`

@@ -59,8 +59,9 @@ bool RelayedConnection::connect(const SocketName& leader) {
     close_leader();
     return false;
   }
-  near_end_ = near_end(leader_.descriptor);
-  if (near_end_) parts_.near_ends.insert(*near_end_);
+  const auto from = near_end(leader_.descriptor);
+  const auto to = place_of(name);
+  if (from && to) parts_.to_leader.insert(*(route_ = Route{.near = *from, .far = *to}));
   phase_ = Phase::kConnecting;
   return true;
 }
@@ -147,8 +148,8 @@ void RelayedConnection::close() {
 }
 
 void RelayedConnection::close_leader() {
-  if (near_end_) parts_.near_ends.erase(*near_end_);
-  near_end_.reset();
+  if (route_) parts_.to_leader.erase(*route_);
+  route_.reset();
   leader_.close(parts_.poller);
 }
 

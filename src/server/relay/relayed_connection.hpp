@@ -35,7 +35,7 @@ class RelayedConnection {
     Poller& poller;
     RelayRoom& room;
     Owner& owner;
-    std::set<Place>& near_ends;  ///< of connections to the leader: it adds and removes its own
+    std::set<Route>& to_leader;  ///< connections to the leader: it adds and removes its own
   };
 
   /// `client` is a socket that does not block; it becomes ours.
@@ -97,7 +97,7 @@ class RelayedConnection {
   Side client_;
   Side leader_;
   bool is_client_over_ = false;
-  std::optional<Place> near_end_;  ///< of the leader's side
+  std::optional<Route> route_;  ///< of the leader's side
   std::optional<RelayPipe> to_leader_;
   std::optional<RelayPipe> to_client_;
 };
