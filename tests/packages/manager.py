@@ -67,6 +67,9 @@ class Manager:
         )
         self.notices.settimeout(START_SECONDS_MAX)
         said = self.notices.recv(100)
+        # Of the process before, and of a loop that runs.
+        while said in (b"STOPPING=1", b"WATCHDOG=1"):
+            said = self.notices.recv(100)
         assert said == b"READY=1", said
 
     def command(self):
