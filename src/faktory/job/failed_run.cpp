@@ -62,10 +62,11 @@ bool is_release(const FailedRun& run, bool is_terminating) {
   if (std::string_view(run.errtype).substr(name) == kReleaseName) return true;
   // faktory_worker_ruby
   if (run.errtype == "Faktory::Shutdown") return true;
-  // The Rust library has one errtype for all errors of jobs too.
-  if (run.errtype != "unknown" || !run.backtrace.empty()) return false;
+  // The Rust library has one errtype for all errors of jobs too. One of its threads may still wait
+  // for a job, and would get this one again, unless the worker was told to stop.
+  if (run.errtype != "unknown" || !run.backtrace.empty() || !is_terminating) return false;
   return run.message == "termination signal received from user space" ||
-         (run.message == "terminated" && is_terminating);
+         run.message == "terminated";
 }
 
 Outcome<Failure> parse_failure(std::string_view json, Time now, WallClock clock) {

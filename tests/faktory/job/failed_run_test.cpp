@@ -114,7 +114,8 @@ TEST_CASE("is_release: the Rust library has one error type for everything") {
   const auto gives_back = [](const std::string& message, bool is_terminating) {
     return is_release({.errtype = "unknown", .message = message, .backtrace = {}}, is_terminating);
   };
-  CHECK(gives_back("termination signal received from user space", false));
+  CHECK(gives_back("termination signal received from user space", true));
+  CHECK_FALSE(gives_back("termination signal received from user space", false));
   CHECK(gives_back("terminated", true));
   // A job's own error may say so.
   CHECK_FALSE(gives_back("terminated", false));
