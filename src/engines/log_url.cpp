@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/number.hpp"
+#include "engines/host.hpp"
 #include "engines/nats/nats_url.hpp"
 #include "engines/postgres/target.hpp"
 
@@ -90,7 +91,26 @@ Outcome<Done> check_postgres_url(const std::string& url) {
   return Problem{"the URL of a log in PostgreSQL is refused by libpq: " + fault};
 }
 
+/// Of `nats://host:port`.
+bool is_here(std::string_view server) {
+  server.remove_prefix(server.find("://") + 3);
+  return stays_on_this_machine(server.substr(0, server.rfind(':')));
+}
+
 }  // namespace
+
+std::string exposure_of(const std::string& url, const Options& options) {
+  if (url.starts_with("postgres")) {
+    const auto target = postgres::read_target(url, options);
+    return target ? target->exposure : "";
+  }
+  const auto nats = parse_nats_url(url);
+  if (!nats || nats->uses_tls || !options.ca_file.empty() || !options.certificate_file.empty() ||
+      std::ranges::all_of(nats->servers, is_here)) {
+    return {};
+  }
+  return "nats:// is without TLS: jobs and the password can be read in between";
+}
 
 Outcome<Done> check_log_url(const std::string& url) {
   const std::string_view scheme = std::string_view(url).substr(0, url.find("://"));

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/result.hpp"
+#include "engines/open.hpp"
 
 namespace millrace::engines {
 
@@ -10,6 +11,10 @@ namespace millrace::engines {
 /// with a host, port, name or parameter that does not fit. Asks no engine. The problem is one line
 /// without user and password.
 [[nodiscard]] Outcome<Done> check_log_url(const std::string& url);
+
+/// What a machine between here and the engine can do, in one line: read along without TLS, or stand
+/// for the engine where its certificate is not checked. Empty: nothing, or the URL is refused.
+[[nodiscard]] std::string exposure_of(const std::string& url, const Options& options);
 
 /// The URL of a log as it may be shown and logged: without user, password and parameters, but for
 /// the one that names a table.

@@ -15,6 +15,7 @@ struct Options {
   std::string password;          ///< where the URL has none; empty: none
   std::string credentials_file;  ///< of NATS (`nsc`); empty: none
   std::string ca_file;           ///< to check the engine's certificate with; empty: the system's
+  std::string system_ca_file;    ///< that file of the system, for libpq, which does not look for it
   std::string certificate_file;  ///< to show to the engine; empty: none
   std::string key_file;          ///< set exactly when there is a certificate
 };
@@ -25,6 +26,7 @@ struct Options {
 ///     nats://[user:password@]host[:port][,host[:port]...]/stream      tls:// for TLS
 ///     postgresql://...                                                as libpq reads it
 ///
+/// The certificate and name of a server elsewhere are checked, unless the URL says otherwise.
 /// A password may also be in `options`, and libpq reads variables and files of its own. A problem
 /// is one line without any of them.
 [[nodiscard]] Outcome<std::unique_ptr<journal::LogService>> open_log_service(

@@ -436,6 +436,7 @@ Result<Ended, StartFailure> run_with_shared_log(Start start) {
   if (auto checked = check_directory(start.context.config); !checked) {
     return failure(Step::kOpenJournal, checked.error());
   }
+  note_exposure(start.context.config, start.context.log);
   return SharedRun(std::move(start)).run();
 }
 

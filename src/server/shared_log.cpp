@@ -1,5 +1,8 @@
 #include "server/shared_log.hpp"
 
+#include <openssl/x509.h>
+
+#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -32,13 +35,27 @@ std::string advertised(const OwnPort& port, const MachineNames& names) {
   return name + "=" + shown.text();
 }
 
-Outcome<engines::Options> engine_options(const Config& config, const Log& log) {
+/// OpenSSL's own default is a file on some systems, a directory on others, Debian among them.
+std::string system_certificates() {
+  if (const auto chosen = environment_variable(X509_get_default_cert_file_env())) return *chosen;
+  std::error_code ignored;
+  const char* usual = X509_get_default_cert_file();
+  return std::filesystem::exists(usual, ignored) ? usual : "/etc/ssl/certs/ca-certificates.crt";
+}
+
+engines::Options without_password(const Config& config) {
   engines::Options options;
   options.allows_unsynced = config.allows_unsynced_log;
   options.credentials_file = config.log_credentials_file;
   options.ca_file = config.log_ca_file;
+  options.system_ca_file = system_certificates();
   options.certificate_file = config.log_certificate_file;
   options.key_file = config.log_key_file;
+  return options;
+}
+
+Outcome<engines::Options> engine_options(const Config& config, const Log& log) {
+  engines::Options options = without_password(config);
   if (config.log_password_file.empty()) return options;
   const Outcome<std::string> password = read_password_file(config.log_password_file, log);
   if (!password) return password.error();
@@ -118,6 +135,11 @@ Outcome<std::unique_ptr<journal::LogService>> open_log(const Config& config, con
   const Outcome<engines::Options> options = engine_options(config, log);
   if (!options) return options.error();
   return engines::open_log_service(config.log, *options);
+}
+
+void note_exposure(const Config& config, const Log& log) {
+  const std::string exposure = engines::exposure_of(config.log, without_password(config));
+  if (!exposure.empty()) log.event("log_exposed", {{"problem", exposure}});
 }
 
 std::string advertised_ports(const std::vector<OwnPort>& ports, const MachineNames& names) {

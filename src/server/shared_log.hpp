@@ -17,6 +17,9 @@ namespace millrace::server {
 [[nodiscard]] Outcome<std::unique_ptr<journal::LogService>> open_log(const Config& config,
                                                                      const Log& log);
 
+/// Tells, once and before any of the password is sent, what `--log` leaves unprotected.
+void note_exposure(const Config& config, const Log& log);
+
 /// Refuses a data directory that is a cache of a shared log, or whose jobs were moved to one:
 /// without `--log` it would go on from there alone.
 [[nodiscard]] Outcome<Done> refuse_cache(journal::FileSystem& files, const Config& config);

@@ -74,7 +74,7 @@ class BadInputTest(ServerTest):
     def postgres_url(self, table="jobs", user="tester"):
         host = ENGINES["postgres"].primary.host
         at = f"{user}@{host.address}:{host.port(5432)}/postgres"
-        return f"postgresql://{at}?millrace_log={table}"
+        return f"postgresql://{at}?millrace_log={table}&sslmode=disable"
 
     def flags(self, url, node="a"):
         engine = ENGINES[url.split(":")[0].replace("postgresql", "postgres")]

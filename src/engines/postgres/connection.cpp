@@ -96,6 +96,8 @@ bool Connection::connect() {
   values.push_back(nullptr);
   connection_.reset(PQconnectStartParams(keywords.data(), values.data(), 0));
   begun_ = now;
+  login_.reset();
+  if (target_.may_be_clear && PQlibVersion() < kRequireAuthSince) login_.emplace();
   wanted_ = PGRES_POLLING_WRITING;
   state_ = State::kConnecting;
   if (!connection_ || PQstatus(connection_.get()) == CONNECTION_BAD) {
@@ -134,6 +136,7 @@ pollfd Connection::interest() const {
   if (state_ == State::kDown) return {-1, 0, 0};
   const bool reads = state_ != State::kConnecting || wanted_ == PGRES_POLLING_READING;
   const bool writes = state_ == State::kConnecting ? !reads : PQflush(connection_.get()) == 1;
+  if (reads && login_ && login_->socket() >= 0) return {login_->socket(), POLLIN, 0};
   return {PQsocket(connection_.get()),
           static_cast<short>((reads ? POLLIN : 0) | (writes ? POLLOUT : 0)), 0};
 }
@@ -147,9 +150,12 @@ void Connection::advance() {
 }
 
 void Connection::go_on_connecting() {
-  pollfd socket = interest();
+  if (login_ && !login_->hand_on()) return refuse("the server asks for the password without TLS");
+  const bool reads = wanted_ == PGRES_POLLING_READING;
+  pollfd socket = {PQsocket(connection_.get()), static_cast<short>(reads ? POLLIN : POLLOUT), 0};
   if (::poll(&socket, 1, 0) == 0) return;
   wanted_ = PQconnectPoll(connection_.get());
+  if (login_) login_->follow(*connection_);
   if (wanted_ == PGRES_POLLING_FAILED) return fail();
   if (wanted_ != PGRES_POLLING_OK) return;
   PQsetnonblocking(connection_.get(), 1);

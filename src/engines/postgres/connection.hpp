@@ -4,10 +4,12 @@
 #include <poll.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engines/postgres/bell.hpp"
+#include "engines/postgres/clear_login.hpp"
 #include "engines/postgres/parameters.hpp"
 #include "engines/postgres/target.hpp"
 
@@ -75,7 +77,8 @@ class Connection {
   State state_ = State::kDown;
   Problem problem_{"not connected yet"};
   std::unique_ptr<PGconn, decltype(&PQfinish)> connection_;
-  ResultPointer last_result_;  ///< until it is known to be the last one
+  std::optional<ClearLogin> login_;  ///< where TLS may be missing and libpq has no `require_auth`
+  ResultPointer last_result_;        ///< until it is known to be the last one
   PostgresPollingStatusType wanted_ = PGRES_POLLING_WRITING;
   Time begun_;
   Time next_attempt_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "engines/host.hpp"
 #include "engines/log_url.hpp"
 
 namespace millrace::engines::postgres {
@@ -56,6 +57,59 @@ void add(std::map<std::string, std::string>& parameters, const char* keyword,
   if (!value.empty()) parameters.try_emplace(keyword, value);
 }
 
+using Keywords = std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)>;
+
+/// What libpq goes by: the URL, and without it variables and files of its own.
+std::string stated(const std::map<std::string, std::string>& parameters, std::string_view keyword) {
+  const auto found = parameters.find(std::string(keyword));
+  if (found != parameters.end() && !found->second.empty()) return found->second;
+  const Keywords defaults(PQconndefaults(), &PQconninfoFree);
+  const PQconninfoOption* each = defaults.get();
+  while (each != nullptr && each->keyword != nullptr && each->keyword != keyword) ++each;
+  if (each == nullptr || each->keyword == nullptr || each->val == nullptr) return {};
+  const bool is_built_in =
+      each->compiled != nullptr && std::string_view(each->compiled) == each->val;
+  return is_built_in ? "" : each->val;
+}
+
+/// A service file may name any host.
+bool reaches_others(const std::map<std::string, std::string>& parameters) {
+  if (!stated(parameters, "service").empty()) return true;
+  std::string hosts = stated(parameters, "host") + "," + stated(parameters, "hostaddr") + ",";
+  for (std::size_t end = hosts.find(','); end != std::string::npos; end = hosts.find(',')) {
+    if (!stays_on_this_machine(hosts.substr(0, end))) return true;
+    hosts.erase(0, end + 1);
+  }
+  return false;
+}
+
+/// What another machine between here and the server could do; empty: nothing.
+std::string exposure_by(const std::string& sslmode) {
+  if (sslmode == "verify-full") return {};
+  const std::string so = "sslmode=" + sslmode + ": ";
+  if (sslmode == "verify-ca") return so + "the name in PostgreSQL's certificate is not checked";
+  if (sslmode == "require") return so + "PostgreSQL's certificate is not checked";
+  if (sslmode == "disable") return so + "jobs can be read between here and PostgreSQL";
+  return so + "who is between here and PostgreSQL can prevent TLS, and read jobs";
+}
+
+/// libpq's own default takes whatever the server offers, and so whatever is offered in its name.
+void protect(Target& target, const std::string& system_ca_file) {
+  auto& parameters = target.parameters;
+  parameters.try_emplace("gssencmode", "disable");  // it would be tried first, and stand for TLS
+  if (!reaches_others(parameters)) return;
+  if (stated(parameters, "sslmode").empty()) parameters["sslmode"] = "verify-full";
+  const std::string mode = stated(parameters, "sslmode");
+  if (mode.starts_with("verify-") && stated(parameters, "sslrootcert").empty()) {
+    add(parameters, "sslrootcert", system_ca_file);
+  }
+  target.exposure = exposure_by(mode);
+  target.may_be_clear = mode == "disable" || mode == "allow" || mode == "prefer";
+  if (!target.may_be_clear) return;
+  parameters["gssencmode"] = "disable";
+  if (PQlibVersion() >= kRequireAuthSince) parameters.try_emplace("require_auth", "!password");
+}
+
 /// "a,b,c" becomes "b,c,a".
 std::string rotated(const std::string& list) {
   const std::size_t comma = list.find(',');
@@ -80,8 +134,7 @@ Outcome<Target> read_target(const std::string& url, const Options& options) {
     return Problem{"millrace_log in the URL of the log names a table by 1 to 63 of a-z, 0-9 and _"};
   }
   // libpq's own words may quote the URL, with the password.
-  const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> read(
-      PQconninfoParse(rest.c_str(), nullptr), &PQconninfoFree);
+  const Keywords read(PQconninfoParse(rest.c_str(), nullptr), &PQconninfoFree);
   if (!read) {
     return Problem{
         "the URL of the log is not one of PostgreSQL, or has a parameter that it does not know: " +
@@ -100,6 +153,7 @@ Outcome<Target> read_target(const std::string& url, const Options& options) {
   add(parameters, "application_name", "millrace");
   add(parameters, "tcp_user_timeout", "1500");  // of milliseconds; also for the connection itself
   parameters["options"] += kSessionSettings;
+  protect(target, options.system_ca_file);
   return target;
 }
 

@@ -128,6 +128,7 @@ using Service = std::unique_ptr<journal::LogService>;
 
 /// A name that was mistyped makes an empty log.
 Outcome<Service> open_filled_log(const Config& config, const Log& log) {
+  note_exposure(config, log);
   auto service = open_log(config, log);
   if (!service) return service.error();
   const auto extent = (*service)->extent();
@@ -195,6 +196,7 @@ Outcome<std::string> fill_new_log(const Config& config, const Log& log) {
   if (auto kept = refuse_exported(config.data); !kept) return kept.error();
   auto journal = open_stopped_journal(files, config.data);
   if (!journal) return journal.error();
+  note_exposure(config, log);
   auto service = open_log(config, log);
   if (!service) return service.error();
   if (auto fit = refuse_second_log(files, config); !fit) return fit.error();

@@ -61,6 +61,55 @@ TEST_CASE("postgres target: the URL goes before the options, and the needs of a 
             .parameters.at("target_session_attrs") == "primary");
 }
 
+TEST_CASE("postgres target: the certificate of a server elsewhere is checked with the system's") {
+  for (const char* hosts : {"db", "127.0.0.1,10.0.0.1", "localhost.example", "128.0.0.1",
+                            "[fd00::1]", "", "127.0.0.1.example"}) {
+    const std::string elsewhere = *hosts == '\0' ? "?hostaddr=10.0.0.1" : "";
+    const Target target = target_of("postgresql://u@" + std::string(hosts) + "/x" + elsewhere,
+                                    {.system_ca_file = "/system"});
+    CHECK(target.parameters.at("sslmode") == "verify-full");
+    CHECK(target.parameters.at("sslrootcert") == "/system");
+    CHECK(target.exposure == "");
+    CHECK_FALSE(target.may_be_clear);
+  }
+  CHECK(target_of("postgresql:///x?service=jobs").parameters.at("sslmode") == "verify-full");
+}
+
+TEST_CASE("postgres target: a server on this machine needs no TLS") {
+  for (const char* url : {"postgresql:///x", "postgresql://127.1.2.3/x", "postgresql://[::1]:5/x",
+                          "postgresql://localhost,127.0.0.1/x", "postgresql:///x?host=/run/pg"}) {
+    const Target target = target_of(url);
+    CHECK_FALSE(target.parameters.contains("sslmode"));
+    CHECK_FALSE(target.may_be_clear);
+    CHECK(target.exposure == "");
+  }
+}
+
+TEST_CASE("postgres target: the URL may give up protection, and that is told") {
+  const Target clear = target_of("postgresql://db/x?sslmode=disable&gssencmode=prefer");
+  CHECK(clear.exposure == "sslmode=disable: jobs can be read between here and PostgreSQL");
+  CHECK(clear.may_be_clear);
+  CHECK(clear.parameters.at("gssencmode") == "disable");
+  for (const char* mode : {"allow", "prefer"}) {
+    CHECK(target_of(std::string("postgresql://db/x?sslmode=") + mode).may_be_clear);
+  }
+  const Target unchecked = target_of("postgresql://db/x?sslmode=require");
+  CHECK(unchecked.exposure == "sslmode=require: PostgreSQL's certificate is not checked");
+  CHECK_FALSE(unchecked.may_be_clear);
+  const Target unnamed =
+      target_of("postgresql://db/x?sslmode=verify-ca", {.system_ca_file = "/system"});
+  CHECK(unnamed.exposure.ends_with("the name in PostgreSQL's certificate is not checked"));
+  CHECK(unnamed.parameters.contains("sslrootcert"));
+}
+
+TEST_CASE("postgres target: certificates of the URL or of --log-ca go before the system's") {
+  Options options = {.system_ca_file = "/system"};
+  CHECK(target_of("postgresql://db/x?sslrootcert=/mine", options).parameters.at("sslrootcert") ==
+        "/mine");
+  options.ca_file = "/ca";
+  CHECK(target_of("postgresql://db/x", options).parameters.at("sslrootcert") == "/ca");
+}
+
 TEST_CASE("postgres target: the next of several hosts has its turn") {
   Target target = target_of("postgresql://a:1,b:2,c:3/x");
   target.rotate_hosts();
