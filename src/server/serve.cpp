@@ -19,7 +19,6 @@
 #include "journal/file/file_journal.hpp"
 #include "journal/shared/cache_directory.hpp"
 #include "journal/volatile/volatile_journal.hpp"
-#include "server/backup/backup_directory.hpp"
 #include "server/foreign_jobs.hpp"
 #include "server/lobby.hpp"
 #include "server/net/handover.hpp"
@@ -33,7 +32,6 @@
 #include "server/server.hpp"
 #include "server/shared_log.hpp"
 #include "server/signal_duties.hpp"
-#include "server/tools/unfinished.hpp"
 #include "server/turn/loop_step.hpp"
 
 namespace millrace::server {
@@ -198,20 +196,22 @@ Result<Ended, StartFailure> run(Start start, std::unique_ptr<Journal> journal,
   return Ended{duties.last()};
 }
 
-Outcome<Done> check_directory(const Config& config) {
+Outcome<Done> check_directory(const ServeContext& context) {
+  const Config& config = context.config;
   std::error_code error;
   if (!config.personality.makes_directory && !std::filesystem::exists(config.data, error)) {
     const auto why = error ? error : std::make_error_code(std::errc::no_such_file_or_directory);
     return Problem{"cannot use directory " + config.data + ": " + why.message()};
   }
-  if (auto fit = refuse_unfinished_or_exported(config.data); !fit) return fit;
-  if (auto own = refuse_backup(config.data); !own) return own;
+  if (context.starter.check_directory) {
+    if (auto fit = context.starter.check_directory(config.data); !fit) return fit;
+  }
   return refuse_foreign_jobs(config.data);
 }
 
 Result<Ended, StartFailure> run_with_file_journal(Start start) {
   const Config& config = start.context.config;
-  if (auto checked = check_directory(config); !checked) {
+  if (auto checked = check_directory(start.context); !checked) {
     return failure(Step::kOpenJournal, checked.error());
   }
   journal::PosixFileSystem files;
@@ -433,7 +433,7 @@ class SharedRun {
 };
 
 Result<Ended, StartFailure> run_with_shared_log(Start start) {
-  if (auto checked = check_directory(start.context.config); !checked) {
+  if (auto checked = check_directory(start.context); !checked) {
     return failure(Step::kOpenJournal, checked.error());
   }
   note_exposure(start.context.config, start.context.log);
@@ -442,8 +442,7 @@ Result<Ended, StartFailure> run_with_shared_log(Start start) {
 
 }  // namespace
 
-Result<Ended, StartFailure> serve(const Config& config, const Log& log,
-                                  const ReadConfig& read_config) {
+Result<Ended, StartFailure> serve(const Config& config, const Log& log, const Starter& starter) {
   ignore_stray_signals();
   // Before the pipes of signals, which `share_descriptors` allows for.
   const std::uint64_t open_already = open_descriptors();
@@ -483,7 +482,7 @@ Result<Ended, StartFailure> serve(const Config& config, const Log& log,
   if (auto given_up = give_up_rights(config, *sockets); !given_up) return given_up.error();
   Config in_force = config;
   ServiceManager manager(config.handover, process_id(), log);
-  Start start{{config, read_config, log, in_force, manager}, options, std::move(*sockets), signals};
+  Start start{{config, starter, log, in_force, manager}, options, std::move(*sockets), signals};
   if (!config.log.empty()) return run_with_shared_log(std::move(start));
   if (!config.is_volatile) return run_with_file_journal(std::move(start));
   return run(std::move(start), std::make_unique<journal::VolatileJournal>(), nullptr);

@@ -28,15 +28,19 @@ struct Ended {
   std::optional<int> signal;  ///< SIGTERM or SIGINT; nullopt: another server leads the log
 };
 
-/// Reads the options again: arguments, environment and config file.
-using ReadConfig = std::function<Outcome<Config>()>;
+/// What `serve` asks whoever started it.
+struct Starter {
+  /// Reads the options again: arguments, environment and config file. Empty: the options stay.
+  std::function<Outcome<Config>()> read_config;
+  /// Refuses a data directory that something else than a server uses, or has left as it is.
+  std::function<Outcome<Done>(const std::string& directory)> check_directory;
+};
 
 /// Runs a server with `config` until SIGTERM or SIGINT. Prints one line for each open port to
 /// stdout, and then `ready`. The personality may change that: see there.
-/// SIGUSR1: beanstalk clients can put no new jobs. SIGHUP: calls `read_config` and applies the
-/// options that need no restart. If `read_config` is empty, `config` stays, and only the files that
-/// it names are read again.
+/// SIGUSR1: beanstalk clients can put no new jobs. SIGHUP: reads the options again, and the files
+/// that they name, and applies those that need no restart.
 [[nodiscard]] Result<Ended, StartFailure> serve(const Config& config, const Log& log,
-                                                const ReadConfig& read_config = {});
+                                                const Starter& starter = {});
 
 }  // namespace millrace::server

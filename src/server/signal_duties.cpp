@@ -166,7 +166,7 @@ void SignalDuties::heed(int signal) {
 
 Outcome<SignalDuties::Reread> SignalDuties::read_again(const ServeContext& context) try {
   Outcome<Config> config =
-      context.read_config ? context.read_config() : Outcome<Config>(context.config);
+      context.starter.read_config ? context.starter.read_config() : Outcome<Config>(context.config);
   if (!config) return config.error();
   Outcome<Secrets> secrets = read_secrets(*config, context.log);
   if (!secrets) return secrets.error();

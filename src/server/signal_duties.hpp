@@ -35,7 +35,7 @@ void log_ignored_keys(const Config& config, const Log& log);
 /// The arguments of `serve`, for all of its steps. All outlive the server.
 struct ServeContext {
   const Config& config;
-  const ReadConfig& read_config;
+  const Starter& starter;
   const Log& log;
   Config& in_force;  ///< with what was reloaded
   ServiceManager& manager;

@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "base/check.hpp"
-#include "server/backup/manifest.hpp"
-#include "server/backup/tar.hpp"
+#include "tools/backup/manifest.hpp"
+#include "tools/backup/tar.hpp"
 
 namespace {
 

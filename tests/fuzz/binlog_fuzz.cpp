@@ -7,7 +7,7 @@
 
 #include "beanstalk/argument.hpp"
 #include "beanstalk/command.hpp"
-#include "server/import/binlog_reader.hpp"
+#include "tools/import/binlog_reader.hpp"
 
 namespace {
 

@@ -21,7 +21,7 @@
 #include "journal/file/file_journal.hpp"
 #include "journal/file/log_format.hpp"
 #include "server/role/replay.hpp"
-#include "server/scratch.hpp"
+#include "support/scratch.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::golden {
@@ -54,7 +54,7 @@ std::string told_by(const std::string& directory) {
 
 /// What workers are shown of the jobs in that golden journal, a line each.
 std::string shown_of(const std::string& golden) {
-  const server::Scratch scratch;
+  const Scratch scratch;
   const std::string copy = scratch.path("data");
   std::filesystem::copy(kJournals / golden, copy);
   std::string shown;
@@ -128,7 +128,7 @@ TEST_CASE("golden: the page of the format shows the bytes that the files have") 
 TEST_CASE("golden: a journal of each format version is read, and stays what it was") {
   for (const auto& golden : std::filesystem::directory_iterator(kJournals)) {
     CAPTURE(golden.path().string());
-    const server::Scratch scratch;
+    const Scratch scratch;
     const std::string copy = scratch.path("data");
     std::filesystem::copy(golden.path(), copy);
     const std::string expected = expected_of(golden.path());

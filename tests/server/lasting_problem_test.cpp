@@ -9,7 +9,7 @@
 namespace millrace::server {
 namespace {
 
-constexpr Time kBegin{1'700'000'000s};
+constexpr Time kFirst{1'700'000'000s};
 
 struct Lasting {
   std::string logged;
@@ -19,7 +19,7 @@ struct Lasting {
   /// What is logged when the text is told at that time: without the time, or nothing.
   std::string tell(const std::string& text, Duration at) {
     logged.clear();
-    problem.tell(log, text, kBegin + at);
+    problem.tell(log, text, kFirst + at);
     return logged.substr(std::min(logged.find(' '), logged.size()));
   }
 };

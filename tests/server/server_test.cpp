@@ -8,8 +8,8 @@
 #include <algorithm>
 
 #include "server/running_server.hpp"
-#include "server/scratch.hpp"
 #include "support/doctest.hpp"
+#include "support/scratch.hpp"
 
 namespace millrace::server {
 namespace {

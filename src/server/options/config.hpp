@@ -9,16 +9,11 @@
 #include <vector>
 
 #include "base/limits.hpp"
-#include "cli/options/choice.hpp"
 #include "core/broker/features/push_once.hpp"
 #include "core/model/types.hpp"
 #include "core/state/features/finished_jobs.hpp"
 #include "core/throttle/limits.hpp"
-#include "server/backup/backup.hpp"
-#include "server/backup/restore.hpp"
 #include "server/cron/cron_item.hpp"
-#include "server/export/export.hpp"
-#include "server/import/import.hpp"
 #include "server/net/address.hpp"
 #include "server/net/handover.hpp"
 #include "server/options/personality.hpp"
@@ -63,7 +58,7 @@ struct ServerName {
   bool operator==(const ServerName&) const = default;
 };
 
-/// The options of a server. Each member is one row of the option table in config.cpp.
+/// The options of a server. Each member is one row of the option table in option_rows.hpp.
 struct Config {
   std::string data = "./millrace-data";
   std::optional<Address> beanstalk = Address{.host = "127.0.0.1", .port = 11300};
@@ -128,42 +123,9 @@ struct Config {
   std::optional<std::uint64_t> binlog_bytes_max;
 };
 
-/// What the program is to do, according to its command line.
-struct Invocation {
-  enum class Action {
-    kServe,  ///< serve with `config`
-    kCheck,  ///< check the journal in directory `text`; with `target`, salvage it to that directory
-    kBackUp,      ///< copy a journal, as `backup` says
-    kRestore,     ///< make a data directory of a backup, as `restore` says
-    kMoveToLog,   ///< the jobs of `config.data` to `config.log`
-    kMoveToFile,  ///< the jobs of `config.log` to `config.data`
-    kImport,      ///< the jobs of another server, as `import` says
-    kExport,      ///< to another server, as `exported` says
-    kAsk,         ///< ask a running server, or tell it something, as `ask` says
-    kPrint,       ///< print `text` to stdout: help or version
-    kRefuse,      ///< print `text` to stderr, one line that says which argument is wrong
-  };
-  Action action = Action::kRefuse;
-  Config config;
-  std::string text;
-  std::string target = {};
-  ImportChoice import = {};
-  ExportChoice exported = {};
-  BackupChoice backup = {};
-  RestoreChoice restore = {};
-  cli::Choice ask = {};
-  /// With kServe: environment variables that begin like those of options but are none. They have
-  /// no effect.
-  std::vector<std::string> unknown_variables = {};
-};
-
 /// The names of the options in which `wanted` differs from `started` and which need a restart.
 [[nodiscard]] std::vector<std::string> options_for_restart(const Config& started,
                                                            const Config& wanted);
-
-/// Reads the arguments (without the program's name), the environment and the config file, in this
-/// order of precedence. The environment has `MILLRACE_<FLAG>` for each flag, and FAKTORY_PASSWORD.
-[[nodiscard]] Invocation read_invocation(const std::vector<std::string>& arguments);
 
 /// The value of an environment variable; nullopt when it is not set.
 [[nodiscard]] std::optional<std::string> environment_variable(const char* name);

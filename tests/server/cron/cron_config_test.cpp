@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "server/options/config_file.hpp"
-#include "server/scratch.hpp"
 #include "support/doctest.hpp"
+#include "support/scratch.hpp"
 
 namespace millrace::server {
 namespace {

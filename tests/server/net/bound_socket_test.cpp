@@ -8,8 +8,8 @@
 
 #include <filesystem>
 
-#include "server/scratch.hpp"
 #include "support/doctest.hpp"
+#include "support/scratch.hpp"
 
 namespace millrace::server {
 namespace {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "server/running_server.hpp"
-#include "server/scratch.hpp"
 #include "support/doctest.hpp"
+#include "support/scratch.hpp"
 
 namespace millrace::server {
 namespace {

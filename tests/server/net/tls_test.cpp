@@ -11,8 +11,8 @@
 #include <memory>
 #include <string>
 
-#include "server/scratch.hpp"
 #include "support/doctest.hpp"
+#include "support/scratch.hpp"
 
 namespace millrace::server {
 namespace {

@@ -1,8 +1,8 @@
 #include "server/options/config_file.hpp"
 
 #include "server/options/toml/toml_depth.hpp"
-#include "server/scratch.hpp"
 #include "support/doctest.hpp"
+#include "support/scratch.hpp"
 
 namespace millrace::server {
 namespace {

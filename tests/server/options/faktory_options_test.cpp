@@ -2,9 +2,9 @@
 
 #include <filesystem>
 
-#include "server/scratch.hpp"
-#include "server/variable.hpp"
 #include "support/doctest.hpp"
+#include "support/scratch.hpp"
+#include "support/variable.hpp"
 
 namespace millrace::server {
 namespace {

@@ -1,7 +1,7 @@
 #include "server/options/throttle_options.hpp"
 
-#include "server/scratch.hpp"
 #include "support/doctest.hpp"
+#include "support/scratch.hpp"
 
 namespace millrace::server {
 namespace {

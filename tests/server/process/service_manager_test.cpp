@@ -8,9 +8,9 @@
 #include <string>
 
 #include "base/number.hpp"
-#include "server/scratch.hpp"
 #include "server/turn/test_loop.hpp"
 #include "support/doctest.hpp"
+#include "support/scratch.hpp"
 
 namespace millrace::server {
 namespace {

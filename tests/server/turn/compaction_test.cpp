@@ -6,9 +6,9 @@
 
 #include "journal/file/file_journal.hpp"
 #include "server/running_server.hpp"
-#include "server/scratch.hpp"
 #include "server/turn/compactor.hpp"
 #include "support/doctest.hpp"
+#include "support/scratch.hpp"
 
 namespace millrace::server {
 namespace {

@@ -1,0 +1,157 @@
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/text.hpp"
+#include "server/options/beanstalkd_options.hpp"
+#include "server/options/config.hpp"
+#include "server/options/faktory_options.hpp"
+#include "server/process/logging.hpp"
+#include "server/serve.hpp"
+#include "tools/command_line/invocation.hpp"
+#include "tools/directory/unfinished.hpp"
+#include "tools/run.hpp"
+
+namespace {
+
+using millrace::Outcome;
+using millrace::Problem;
+namespace tools = millrace::tools;
+using millrace::server::Config;
+using millrace::server::StartFailure;
+
+// The names under which the program can be started; messages begin with them. They are literals,
+// so their data ends with NUL.
+constexpr std::string_view kMillrace = "millrace";
+constexpr std::string_view kBeanstalkd = "beanstalkd";
+constexpr std::string_view kFaktory = "faktory";
+
+constexpr int kExitFailed = 1;
+
+/// A text may repeat an argument, or a name from a file: it cannot move the cursor.
+int fail(std::string_view program, const std::string& text, int code) {
+  std::fprintf(stderr, "%s: %s\n", program.data(), millrace::harmless(text).c_str());
+  return code;
+}
+
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
+
+/// A server that was not asked to end has failed: whoever supervises it starts it again.
+int status_of(std::string_view program, const millrace::server::Ended& ended) {
+  if (ended.signal) return 0;
+  return fail(program, "another server leads the log", kExitFailed);
+}
+
+/// Closed by whoever started the program, they would be those of its next files and connections:
+/// a job could be printed into one. Each leads nowhere then, and what uses it fails.
+void fill_standard_descriptors() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(descriptor, F_GETFD) != -1) continue;
+    // The lowest that is free.
+    (void)open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
+int run(const std::vector<std::string>& arguments) {
+  const tools::Invocation invocation = tools::read_invocation(arguments);
+  if (invocation.action != tools::Invocation::Action::kServe) return tools::run(invocation);
+  const auto read_again = [&]() -> Outcome<Config> {
+    tools::Invocation again = tools::read_invocation(arguments);
+    if (again.action != tools::Invocation::Action::kServe) return Problem{again.text};
+    return std::move(again.config);
+  };
+  const millrace::server::Log log;
+  if (!invocation.unknown_variables.empty()) {
+    log.event("environment_ignored",
+              {{"variables", millrace::server::join(invocation.unknown_variables)}});
+  }
+  const auto served =
+      millrace::server::serve(invocation.config, log, {read_again, tools::refuse_unservable});
+  return served ? status_of(kMillrace, *served) : fail(kMillrace, served.error().text, kExitFailed);
+}
+
+/// The exit statuses of beanstalkd.
+int beanstalkd_status(StartFailure::Step step) {
+  switch (step) {
+    case StartFailure::Step::kListen:
+      return 111;
+    case StartFailure::Step::kFindUser:
+      return 33;
+    case StartFailure::Step::kBecomeUser:
+      return 34;
+    case StartFailure::Step::kOpenJournal:
+      return 10;
+    case StartFailure::Step::kOther:
+      break;
+  }
+  return 1;
+}
+
+int run_as_beanstalkd(const std::vector<std::string>& arguments) {
+  const auto invocation = millrace::server::read_beanstalkd_invocation(arguments);
+  std::fputs(invocation.output.c_str(), stdout);
+  std::fputs(invocation.errors.c_str(), stderr);
+  if (invocation.exit_status) return *invocation.exit_status;
+  using millrace::server::Log;
+  using millrace::server::Personality;
+  const auto announcement = invocation.config.personality.announcement;
+  const bool is_silent = announcement == Personality::Announcement::kNone;
+  const Log log(is_silent ? Log::Routine::kLeftOut : Log::Routine::kLogged);
+  const auto served = millrace::server::serve(invocation.config, log,
+                                              {.check_directory = tools::refuse_unservable});
+  if (!served) {
+    return fail(kBeanstalkd, served.error().text, beanstalkd_status(served.error().step));
+  }
+  // beanstalkd ends by the signal itself. The first process of a container ignores the signal, so
+  // it ends with the status that a shell would report.
+  if (!served->signal) return status_of(kBeanstalkd, *served);
+  std::signal(*served->signal, SIG_DFL);
+  std::raise(*served->signal);
+  return 128 + *served->signal;
+}
+
+int run_as_faktory(const std::vector<std::string>& arguments) {
+  const auto invocation = millrace::server::read_faktory_invocation(arguments);
+  std::fputs(invocation.output.c_str(), stdout);
+  std::fputs(invocation.errors.c_str(), stderr);
+  if (invocation.exit_status) return *invocation.exit_status;
+  const auto read_again = [&]() -> Outcome<Config> {
+    auto again = millrace::server::read_faktory_invocation(arguments);
+    if (again.exit_status) return Problem{first_line(again.errors)};
+    return std::move(again.config);
+  };
+  const millrace::server::Log log;
+  const auto served =
+      millrace::server::serve(invocation.config, log, {read_again, tools::refuse_unservable});
+  return served ? status_of(kFaktory, *served) : fail(kFaktory, served.error().text, kExitFailed);
+}
+
+std::string_view called_as(std::string_view path) {
+  if (millrace::server::is_called_as_beanstalkd(path)) return kBeanstalkd;
+  return millrace::server::is_called_as_faktory(path) ? kFaktory : kMillrace;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string_view program = called_as(argc > 0 ? argv[0] : "");
+  fill_standard_descriptors();
+  // `dev` and `bench` start their server by /proc/self/exe: ps and ss would show it as `exe`.
+  prctl(PR_SET_NAME, program.data());
+  try {
+    const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
+    if (program == kBeanstalkd) return run_as_beanstalkd(arguments);
+    return program == kFaktory ? run_as_faktory(arguments) : run(arguments);
+  } catch (const std::exception& exception) {
+    return fail(program, exception.what(), kExitFailed);
+  }
+}

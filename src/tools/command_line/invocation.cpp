@@ -1,0 +1,293 @@
+#include "tools/command_line/invocation.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "cli/options/command_line.hpp"
+#include "cli/options/verb_rows.hpp"
+#include "server/options/config_check.hpp"
+#include "server/options/option_rows.hpp"
+#include "server/options/password.hpp"
+#include "server/options/serve_command.hpp"
+#include "server/process/version.hpp"
+#include "tools/backup/backup_options.hpp"
+#include "tools/command_line/arguments.hpp"
+#include "tools/command_line/completion.hpp"
+#include "tools/command_line/help_format.hpp"
+#include "tools/command_line/man_page.hpp"
+#include "tools/export/export_options.hpp"
+#include "tools/import/faktory/faktory_source.hpp"
+#include "tools/import/import_options.hpp"
+#include "tools/peers/named_server.hpp"
+#include "tools/peers/peer_addresses.hpp"
+
+namespace millrace::tools {
+namespace {
+
+using server::kOptionRows;
+
+constexpr const char* kCheckFooter =
+    "Exit status 0: nothing is damaged; a torn tail is no damage. 1: the command failed. 2: wrong "
+    "arguments. 4: the journal is damaged; with --salvage, everything else was copied.";
+
+constexpr const char* kPrintFooter =
+    "Exit status 0: printed. 1: the output could not be written. 2: wrong arguments.";
+
+constexpr const char* kMoveFooter =
+    "Exit status 0: moved. 1: not, or not all: the same command goes on. 2: wrong arguments.";
+
+/// Whether the option is about the engine of a shared log.
+bool is_of_engine(const server::OptionRow& row) {
+  const std::string_view name = row.name;
+  return name == "log" || name.starts_with("log-") || name == "allow-unsynced-log";
+}
+
+/// The command line and the environment, as CLI11 reads them. CLI11 keeps the addresses of the
+/// members, so this is not copied.
+struct Parser {
+  CLI::App app{"Millrace: one job server for beanstalk and Faktory clients", "millrace"};
+  /// Before the commands are made, which take it over.
+  CLI::App* formatted = app.formatter(help_format());
+  server::ServeCommand serve{app};
+  CLI::App* check =
+      app.add_subcommand("check", "Show what a journal holds, and where it is damaged");
+  BackupTexts backup_texts;
+  CLI::App* backup = add_backup_command(app, backup_texts);
+  CLI::App* restore = add_restore_command(app, backup_texts);
+  CLI::App* move_to_log = app.add_subcommand(
+      "move-to-log", "Move the jobs of a stopped server to a log that several servers share");
+  CLI::App* move_to_file = app.add_subcommand(
+      "move-to-file", "Move the jobs of a shared log, whose servers are stopped, to one server");
+  ImportChoice import_choice;
+  CLI::App* import = add_import_command(app, import_choice);
+  ExportChoice export_choice;
+  CLI::App* export_jobs = add_export_command(app, export_choice);
+  cli::CommandLine verbs{app};
+  CLI::App* completion = app.add_subcommand(
+      "completion", "Print what lets a shell complete commands, flags and values");
+  CLI::App* man = app.add_subcommand("man", "Print the manual page");
+  std::string shell;
+  std::string directory;
+  std::string target;
+  bool is_again = false;
+  std::array<std::string, kOptionRows.size()> engine_texts;
+
+  Parser() {
+    app.set_version_flag("-V,--version", server::version_text());
+    app.require_subcommand(0, 1);
+    // CLI11 refuses repeated flags and switches in different words: `check_repetition` refuses
+    // both.
+    for (CLI::App* command : {check, move_to_log, move_to_file, import}) {
+      command->option_defaults()->take_last();
+    }
+    check->add_option("DIR", directory, "The data directory; it is not changed")
+        ->required()
+        ->type_name("");
+    add_move(*move_to_log, "The data directory; its jobs stay in it too, and are not served");
+    add_move(*move_to_file, "A new directory, or that of a stopped node");
+    move_to_file->add_flag("--again", is_again, "Even if the jobs were moved before");
+    completion->add_option("SHELL", shell, cli::listed(kShells))->required()->type_name("");
+    completion->footer(kPrintFooter);
+    man->footer(kPrintFooter);
+    check->footer(kCheckFooter);
+    check
+        ->add_option("--salvage", target,
+                     "Copy everything that is not damaged to this new directory")
+        ->type_name("NEWDIR");
+  }
+
+  Parser(const Parser&) = delete;
+  Parser& operator=(const Parser&) = delete;
+
+ private:
+  void add_move(CLI::App& command, const char* help) {
+    command.add_option("DIR", directory, help)->required()->type_name("");
+    for (std::size_t i = 0; i < kOptionRows.size(); ++i) {
+      if (is_of_engine(kOptionRows[i]))
+        server::add_option(command, kOptionRows[i], engine_texts[i]);
+    }
+    command.footer(kMoveFooter);
+  }
+};
+
+/// CLI11's messages may have several lines. An error of ours has one.
+std::string first_line(std::string_view text) {
+  return std::string(text.substr(0, text.find('\n')));
+}
+
+Invocation refuse(const std::string& text) {
+  return {.action = Invocation::Action::kRefuse, .config = {}, .text = first_line(text)};
+}
+
+Invocation print(std::string text) {
+  return {.action = Invocation::Action::kPrint, .config = {}, .text = std::move(text)};
+}
+
+Invocation read_serve(const Parser& parser) {
+  auto choice = parser.serve.read();
+  if (!choice) return refuse(choice.error().text);
+  return {.action = Invocation::Action::kServe,
+          .config = std::move(choice->config),
+          .text = {},
+          .unknown_variables = std::move(choice->unknown_variables)};
+}
+
+Invocation read_move(const Parser& parser, const CLI::App& command, Invocation::Action action) {
+  Invocation invocation{.action = action, .config = {}, .text = {}};
+  for (std::size_t i = 0; i < kOptionRows.size(); ++i) {
+    const server::OptionRow& row = kOptionRows[i];
+    if (!is_of_engine(row)) continue;
+    const std::string flag = std::string("--") + row.name;
+    if (command.get_option(flag)->count() == 0) continue;
+    const Outcome<Done> applied = row.apply(invocation.config, parser.engine_texts[i]);
+    if (!applied) return refuse(flag + ": " + applied.error().text);
+  }
+  invocation.config.data = parser.directory;
+  invocation.config.moves_again = parser.is_again;
+  if (invocation.config.log.empty()) return refuse("--log is required");
+  if (const auto checked = server::check_engine(invocation.config); !checked) {
+    return refuse(checked.error().text);
+  }
+  return invocation;
+}
+
+Invocation read_directories(const Parser& parser, Invocation::Action action) {
+  return {.action = action, .config = {}, .text = parser.directory, .target = parser.target};
+}
+
+Invocation read_backup(const BackupTexts& texts) {
+  auto choice = backup_of(texts);
+  if (!choice) return refuse(choice.error().text);
+  return {.action = Invocation::Action::kBackUp, .config = {}, .text = {}, .backup = *choice};
+}
+
+Invocation read_restore(const BackupTexts& texts) {
+  auto choice = restore_of(texts);
+  if (!choice) return refuse(choice.error().text);
+  return {.action = Invocation::Action::kRestore, .config = {}, .text = {}, .restore = *choice};
+}
+
+Invocation read_import(ImportChoice choice) {
+  if (const auto checked = check_import(choice); !checked) return refuse(checked.error().text);
+  if (!choice.from.empty() && !parse_beanstalk_address(choice.from)) {
+    return refuse("--from: not beanstalk://HOST[:PORT]");
+  }
+  // A path that is missing is no wrong argument.
+  if (choice.faktory.find("://") != std::string::npos || choice.faktory == "unix:") {
+    const auto source = parse_faktory_source(choice.faktory);
+    if (!source) return refuse(source.error().text);
+  }
+  choice.redis_password = server::environment_variable("REDISCLI_AUTH").value_or("");
+  choice.search_path = server::environment_variable("PATH").value_or(choice.search_path);
+  choice.temporary_folder =
+      server::environment_variable("TMPDIR").value_or(choice.temporary_folder);
+  return {.action = Invocation::Action::kImport, .config = {}, .text = {}, .import = choice};
+}
+
+Invocation read_export(ExportChoice choice) {
+  if (const auto checked = check_export(choice); !checked) return refuse(checked.error().text);
+  choice.password = server::environment_variable("FAKTORY_PASSWORD").value_or("");
+  return {.action = Invocation::Action::kExport, .config = {}, .text = {}, .exported = choice};
+}
+
+/// Whether a person wants colors, and whether the terminal has them.
+bool wants_colors() {
+  return server::environment_variable("NO_COLOR").value_or("").empty() &&
+         server::environment_variable("TERM").value_or("") != "dumb";
+}
+
+/// `--type=` has no value: CLI11 would take the next argument for it.
+std::optional<std::string> flag_without_value(const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {
+    if (argument == "--") break;
+    if (argument.starts_with("--") && argument.find('=') + 1 == argument.size()) return argument;
+  }
+  return std::nullopt;
+}
+
+Invocation read_ask(const cli::CommandLine& verbs, const std::vector<std::string>& arguments) {
+  if (const auto flag = flag_without_value(arguments)) return refuse(*flag + " needs a value");
+  Outcome<cli::Choice> choice = verbs.choice();
+  if (!choice) return refuse(choice.error().text);
+  if (auto taken = take_server(*choice); !taken) return refuse(taken.error().text);
+  if (auto checked = check_ca(*choice); !checked) return refuse(checked.error().text);
+  std::string warning;
+  if (!choice->password_file.empty()) {
+    const auto file = server::read_password_file(choice->password_file);
+    if (!file) return refuse(file.error().text);
+    choice->password = file->password;
+    // `doctor` has it among its findings.
+    const bool is_told = file->is_readable_by_all && (choice->verb->groups & cli::kDoctor) == 0;
+    if (is_told) warning = "every user of this machine can read " + choice->password_file;
+  } else if (choice->url.password.empty()) {
+    choice->password = server::environment_variable(server::kPasswordVariable).value_or("");
+  }
+  choice->has_colors = wants_colors();
+  return {.action = Invocation::Action::kAsk,
+          .config = {},
+          .text = std::move(warning),
+          .ask = std::move(*choice)};
+}
+
+/// `help`, `help COMMAND` and `version` mean the flags of these names.
+std::vector<std::string> as_flags(std::vector<std::string> arguments) {
+  if (arguments.size() == 1 && arguments.front() == "version") return {"--version"};
+  if (arguments.empty() || arguments.front() != "help" || arguments.size() > 2) return arguments;
+  arguments.erase(arguments.begin());
+  arguments.emplace_back("--help");
+  return arguments;
+}
+
+Invocation print_completion(const Parser& parser) {
+  auto text = completion_for(parser.shell, shown_commands(parser.app));
+  return text ? print(std::move(*text)) : refuse(text.error().text);
+}
+
+}  // namespace
+
+Invocation read_invocation(const std::vector<std::string>& given) {
+  Parser parser;
+  const std::vector<std::string> arguments = as_flags(given);
+  try {
+    // CLI11 expects the arguments in reverse order.
+    parser.app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::CallForHelp&) {
+    return print(parser.app.help());
+  } catch (const CLI::CallForVersion& version) {
+    return print(std::string(version.what()) + "\n");
+  } catch (const CLI::ExtrasError&) {
+    return refuse(unknown_argument(parser.app).text);
+  } catch (const CLI::ArgumentMismatch& error) {
+    // CLI11 says "--data: 1 required DIR missing".
+    const std::string_view text = error.what();
+    return refuse(std::string(text.substr(0, text.find(':'))) + " needs a value");
+  } catch (const CLI::Error& error) {
+    return refuse(error.what());
+  }
+  for (const auto& checked : {check_repetition(parser.app), check_values(parser.app)}) {
+    if (!checked) return refuse(checked.error().text);
+  }
+  if (parser.check->parsed()) return read_directories(parser, Invocation::Action::kCheck);
+  if (parser.backup->parsed()) return read_backup(parser.backup_texts);
+  if (parser.restore->parsed()) return read_restore(parser.backup_texts);
+  if (parser.move_to_log->parsed()) {
+    return read_move(parser, *parser.move_to_log, Invocation::Action::kMoveToLog);
+  }
+  if (parser.move_to_file->parsed()) {
+    return read_move(parser, *parser.move_to_file, Invocation::Action::kMoveToFile);
+  }
+  if (parser.import->parsed()) return read_import(parser.import_choice);
+  if (parser.export_jobs->parsed()) return read_export(parser.export_choice);
+  if (parser.verbs.is_given()) return read_ask(parser.verbs, arguments);
+  if (parser.completion->parsed()) return print_completion(parser);
+  if (parser.man->parsed()) return print(man_page(shown_commands(parser.app)));
+  if (!parser.serve.is_given()) {
+    return refuse("a command is missing, for example serve; see millrace --help");
+  }
+  return read_serve(parser);
+}
+
+}  // namespace millrace::tools

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.hpp"
+
+namespace millrace::tools {
+
+/// The result of reading a journal.
+struct JournalReport {
+  std::string text;                   ///< lines for the operator
+  std::optional<std::string> damage;  ///< one line: why a server would not start; nullopt: it would
+};
+
+/// Reads the whole journal in `directory`. Reports its segments, all damage, and the jobs in its
+/// undamaged part. Changes nothing and takes no lock: the latest write of a running server may look
+/// like a torn tail. Keeps no bodies in memory. It is a problem if there is no journal, or if its
+/// version is unknown.
+[[nodiscard]] Outcome<JournalReport> check_journal(const std::string& directory);
+
+}  // namespace millrace::tools

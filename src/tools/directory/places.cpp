@@ -1,0 +1,79 @@
+#include "tools/directory/places.hpp"
+
+#include <filesystem>
+#include <system_error>
+
+#include "journal/file/file_system.hpp"
+
+namespace millrace::tools {
+
+std::string draft_of(const std::string& path) {
+  return path + ".part";
+}
+
+bool lies_in(const std::string& path, const std::string& directory) {
+  std::error_code error;
+  // Made absolute first: a missing name alone would stay relative.
+  std::filesystem::path place =
+      std::filesystem::weakly_canonical(std::filesystem::absolute(path, error), error);
+  for (; !error && place.has_relative_path(); place = place.parent_path()) {
+    std::error_code missing;
+    if (std::filesystem::equivalent(place, directory, missing)) return true;
+  }
+  return false;
+}
+
+bool is_same_place(const std::string& one, const std::string& other) {
+  const auto place_of = [](const std::string& path) {
+    std::error_code error;
+    const std::filesystem::path place =
+        std::filesystem::weakly_canonical(std::filesystem::absolute(path, error), error);
+    // `b/` and `b` are one, also before it is there.
+    return place.has_filename() ? place : place.parent_path();
+  };
+  return place_of(one) == place_of(other);
+}
+
+Outcome<Done> refuse_inside(const std::string& path, const std::string& source) {
+  if (!lies_in(path, source)) return Done{};
+  std::error_code error;
+  if (!std::filesystem::equivalent(path, source, error)) {
+    return Problem{path + " must not be inside " + source};
+  }
+  return Problem{path + " cannot be source and target: use a new directory"};
+}
+
+Outcome<Done> write_new(const std::string& path, std::string_view bytes) {
+  std::error_code error;
+  std::filesystem::remove(path, error);
+  journal::PosixFileSystem files;
+  const auto file = files.create(path);
+  if (!file) return file.error();
+  const Outcome<Done> written = (*file)->write(0, {&bytes, 1});
+  return written ? (*file)->sync() : written;
+}
+
+Outcome<Done> replace_file(const std::string& path, std::string_view text) {
+  const std::string draft = draft_of(path);
+  if (auto written = write_new(draft, text); !written) return written;
+  std::error_code error;
+  std::filesystem::rename(draft, path, error);
+  if (error) return Problem{path + ": " + error.message()};
+  const std::string parent = std::filesystem::path(path).parent_path();
+  return journal::PosixFileSystem().sync_directory(parent.empty() ? "." : parent);
+}
+
+bool is_backup(const std::string& directory) {
+  std::error_code error;
+  return std::filesystem::exists(directory + "/" + kManifestName, error);
+}
+
+Outcome<Done> refuse_backup(const std::string& directory) {
+  if (!is_backup(directory)) return Done{};
+  return Problem{directory +
+                 " is a backup, and a server would change it: make a data directory "
+                 "of it with `millrace restore " +
+                 directory + " --to DATA`"};
+}
+
+}  // namespace millrace::tools

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+
+/// Directories and the files in them, by path.
+namespace millrace::tools {
+
+/// The file of a backup that says what belongs to it.
+inline constexpr const char* kManifestName = "manifest";
+
+/// A file under this name is being written.
+[[nodiscard]] std::string draft_of(const std::string& path);
+
+/// Writes a file, in place of one of that name, and syncs it.
+[[nodiscard]] Outcome<Done> write_new(const std::string& path, std::string_view bytes);
+/// Writes a file so that it is whole or as it was, whatever happens.
+[[nodiscard]] Outcome<Done> replace_file(const std::string& path, std::string_view text);
+
+/// True when `path` is the directory or lies in it, by any name. `path` need not exist.
+[[nodiscard]] bool lies_in(const std::string& path, const std::string& directory);
+
+/// Whether both are one directory. Neither need exist.
+[[nodiscard]] bool is_same_place(const std::string& one, const std::string& other);
+
+/// Refuses a target that is the source, or lies in it.
+[[nodiscard]] Outcome<Done> refuse_inside(const std::string& path, const std::string& source);
+
+/// The directory has a manifest.
+[[nodiscard]] bool is_backup(const std::string& directory);
+
+/// Refuses a backup, which no server may use.
+[[nodiscard]] Outcome<Done> refuse_backup(const std::string& directory);
+
+}  // namespace millrace::tools

@@ -1,0 +1,206 @@
+#include "tools/import/faktory/import_faktory.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/check.hpp"
+#include "base/text.hpp"
+#include "faktory/json/text.hpp"
+#include "http/kit/text.hpp"
+#include "journal/file/file_system.hpp"
+#include "tools/import/faktory/faktory_entries.hpp"
+#include "tools/import/faktory/faktory_job.hpp"
+#include "tools/import/faktory/faktory_keys.hpp"
+#include "tools/import/faktory/faktory_source.hpp"
+#include "tools/import/faktory/redis.hpp"
+#include "tools/import/faktory/snapshot_server.hpp"
+#include "tools/import/import_target.hpp"
+#include "tools/peers/transfer_table.hpp"
+
+namespace millrace::tools {
+namespace {
+
+/// The Redis that has the jobs: Faktory's, or one of our own with a copy of its snapshot.
+struct FaktoryDatabase {
+  std::string name;
+  std::optional<Redis> theirs;
+  std::optional<SnapshotServer> ours;
+
+  [[nodiscard]] Redis& redis() { return ours ? ours->redis() : *theirs; }
+};
+
+Outcome<FaktoryDatabase> open_database(const ImportChoice& choice) {
+  auto source = parse_faktory_source(choice.faktory);
+  if (!source) return source.error();
+  FaktoryDatabase database{.name = source->name()};
+  if (source->kind == FaktorySource::Kind::kFile) {
+    auto server = SnapshotServer::start({.snapshot = source->path,
+                                         .search_path = choice.search_path,
+                                         .temporary_folder = choice.temporary_folder});
+    if (!server) return server.error();
+    database.ours.emplace(std::move(*server));
+    return database;
+  }
+  if (source->password.empty()) source->password = choice.redis_password;
+  source->ca_file = choice.ca_file;
+  auto redis = Redis::connect(*source, database.name);
+  if (!redis) return redis.error();
+  database.theirs.emplace(std::move(*redis));
+  return database;
+}
+
+bool is_fit_queue_name(std::string_view name) {
+  return faktory::is_queue_name(name) && name.size() <= kQueueNameBytesMax;
+}
+
+class FaktoryImport {
+ public:
+  FaktoryImport(Redis& redis, const FaktoryKeys& keys, ImportTarget& target, bool keeps_working)
+      : redis_(redis),
+        keys_(keys),
+        target_(target),
+        reader_(target, keeps_working),
+        next_id_(target.id_shift() + 1) {}
+
+  /// Those that workers had come first: they were taken first.
+  Outcome<Done> write_all() {
+    if (auto written = write_set(FaktoryState::kWorking); !written) return written;
+    for (const auto& [name, queue] : keys_.queues) {
+      for (const std::string& key : queue.lists) {
+        if (auto written = write_list(key, name); !written) return written;
+      }
+    }
+    for (const auto state :
+         {FaktoryState::kScheduled, FaktoryState::kRetries, FaktoryState::kDead}) {
+      if (auto written = write_set(state); !written) return written;
+    }
+    return write_rest();
+  }
+
+  [[nodiscard]] const TransferTable& table() const { return table_; }
+  [[nodiscard]] JobId next_id() const { return next_id_; }
+  [[nodiscard]] std::uint64_t unreadable() const { return unreadable_; }
+  /// Empty: nothing is unreadable.
+  [[nodiscard]] const std::string& an_unreadable_key() const { return unreadable_key_; }
+
+ private:
+  Outcome<Done> write_list(const std::string& key, const std::string& queue) {
+    return each_of_list(redis_, key, [&](std::string_view text, Time) {
+      return write({.state = FaktoryState::kEnqueued, .text = text, .queue = queue}, key);
+    });
+  }
+
+  Outcome<Done> write_set(FaktoryState state) {
+    const std::string key(state_name(state));
+    if (!keys_.sorted_sets.contains(key)) return Done{};
+    return each_of_sorted_set(redis_, key, [&](std::string_view text, Time score) {
+      return write({.state = state, .text = text, .queue = {}, .score = score}, key);
+    });
+  }
+
+  Outcome<Done> write(const FaktoryEntry& entry, const std::string& key) {
+    auto job = reader_.read(entry);
+    const std::string_view state = state_name(entry.state);
+    if (!job) {
+      const FaktoryRefusal& refusal = job.error();
+      table_.add_refused(refusal.queue.empty() ? "?" : refusal.queue, state, refusal.reason);
+      if (!refusal.is_unreadable) return Done{};
+      ++unreadable_;
+      unreadable_key_ = key;
+      return Done{};
+    }
+    table_.add_taken(job->queue, state);
+    const JobId id = next_id_++;
+    job->fields.sequence = id;
+    return target_.add(JobAdded{
+        .id = id, .queue = job->queue, .body = job->body, .fields = std::move(job->fields)});
+  }
+
+  Outcome<Done> write_rest() {
+    for (const auto& [name, queue] : keys_.queues) {
+      if (!is_fit_queue_name(name)) continue;
+      const auto record = target_.state().kept_queue(name, queue.is_paused);
+      if (auto added = target_.add(record); !added) return added;
+    }
+    target_.count_runs(keys_.processed, keys_.failed, keys_.days);
+    return Done{};
+  }
+
+  Redis& redis_;
+  const FaktoryKeys& keys_;
+  ImportTarget& target_;
+  FaktoryJobReader reader_;
+  TransferTable table_{{.queue = "queue"}};
+  JobId next_id_;
+  std::uint64_t unreadable_ = 0;
+  std::string unreadable_key_;
+};
+
+std::string totals_line(const FaktoryKeys& keys) {
+  return "runs: " + std::to_string(keys.processed) + " processed, " + std::to_string(keys.failed) +
+         " of them failed, " + http::count_of(keys.days.size(), "day") + "\n";
+}
+
+std::string paused_line(const FaktoryKeys& keys) {
+  constexpr std::size_t kShownPausedBytes = 1000;
+  std::string names;
+  for (const auto& [name, queue] : keys.queues) {
+    if (queue.is_paused && is_fit_queue_name(name)) names += (names.empty() ? "" : ", ") + name;
+  }
+  return names.empty() ? names : "paused: " + one_line(names, kShownPausedBytes) + "\n";
+}
+
+JournalReport report_of(const FaktoryImport& import, const FaktoryKeys& keys,
+                        const ImportChoice& choice, std::uint64_t others) {
+  JournalReport report{.text = import.table().text(), .damage = import.table().damage()};
+  report.text += totals_line(keys) + paused_line(keys);
+  if (keys.other_keys > 0) {
+    report.text += "left alone: " + http::count_of(keys.other_keys, "key") + ", such as " +
+                   keys.an_other_key + "\n";
+  }
+  if (others > 0) {
+    report.text += "warning: " + http::count_of(others, "other client") +
+                   (others == 1 ? " is" : " are") +
+                   " connected to that Redis; what they change from now on is not imported\n";
+  }
+  report.text += "next: start a server with the data directory " + choice.into + "\n";
+  if (report.damage && import.unreadable() > 0) {
+    *report.damage += "; " + http::grouped(import.unreadable()) +
+                      " of them cannot be read as jobs, the last one of the key " +
+                      import.an_unreadable_key();
+  }
+  return report;
+}
+
+}  // namespace
+
+Outcome<JournalReport> import_faktory(const ImportChoice& choice) {
+  auto database = open_database(choice);
+  if (!database) return database.error();
+  Redis& redis = database->redis();
+  const auto before = read_redis_version(redis);
+  if (!before) return before.error();
+  const auto keys = read_faktory_keys(redis, choice.ignores_other_keys);
+  if (!keys) return keys.error();
+  journal::PosixFileSystem files;
+  auto target = ImportTarget::open(
+      files,
+      {.directory = choice.into, .source = "Faktory's " + database->name, .merges = choice.merges});
+  if (!target) return target.error();
+  FaktoryImport import(redis, *keys, **target, choice.keeps_working);
+  if (auto written = import.write_all(); !written) return written.error();
+  const auto after = read_redis_version(redis);
+  if (!after) return after.error();
+  if (*after != *before) {
+    return Problem{database->name +
+                   " was changed while it was read: stop Faktory, or its clients, and run it "
+                   "again"};
+  }
+  if (auto ended = (*target)->finish(import.next_id()); !ended) return ended.error();
+  return report_of(import, *keys, choice, count_other_clients(redis));
+}
+
+}  // namespace millrace::tools
