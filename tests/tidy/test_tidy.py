@@ -4,6 +4,7 @@ import os
 import subprocess
 import tempfile
 import unittest
+import unittest.mock
 
 import prose
 import tidy
@@ -102,14 +103,6 @@ class RulesTest(unittest.TestCase):
         self.assert_caught(tidy.shared_ownership, "src/server/a.hpp", "\n" + text)
         self.assert_fine(tidy.shared_ownership, "src/server/a.hpp", "// Outlives the writer.\n" + text)
 
-    def test_length_of_files(self):
-        self.assert_caught(tidy.file_length, "src/core/a.cpp", "\n" * 701)
-        self.assert_fine(tidy.file_length, "src/core/a.cpp", "\n" * 700)
-        self.assert_caught(tidy.file_length, "web/pages/a.js", "\n" * 701)
-        self.assert_fine(tidy.file_length, "web/pages/a.js", "\n" * 700)
-        self.assert_caught(tidy.file_length, "tests/core/a.cpp", "\n" * 801)
-        self.assert_fine(tidy.file_length, "tests/core/a.cpp", "\n" * 800)
-
     def test_length_of_functions(self):
         def function(lines, head="void f() {\n"):
             return head + "  a();\n" * (lines - 2) + "}\n"
@@ -192,14 +185,25 @@ class ProseTest(unittest.TestCase):
 
 
 class TreeTest(unittest.TestCase):
-    def test_a_folder_holds_so_many_files(self):
-        paths = [f"src/core/{number}.cpp" for number in range(tidy.FOLDER_FILES_MAX)]
-        self.assertEqual(list(tidy.folder_sizes(paths)), [])
-        self.assertEqual(len(list(tidy.folder_sizes([*paths, "src/core/a.cpp"]))), 1)
-        self.assertEqual(list(tidy.folder_sizes([*paths, "src/core/a.md"])), [])
+    def test_folders_do_not_include_each_other(self):
+        down = tidy.Source("src/core/a/x.cpp", '#include "core/b/y.hpp"\n')
+        up = tidy.Source("src/core/b/y.cpp", '#include "core/a/x.hpp"\n')
+        left = {("core/a", "core/b")}
+        with unittest.mock.patch.object(tidy, "PAIRS_LEFT", set()):
+            self.assertEqual(list(tidy.folder_pairs([down])), [])
+            self.assertEqual(len(list(tidy.folder_pairs([down, up]))), 1)
+        with unittest.mock.patch.object(tidy, "PAIRS_LEFT", left):
+            self.assertEqual(list(tidy.folder_pairs([down, up])), [])
+            self.assertEqual(len(list(tidy.folder_pairs([down]))), 1)
+
+    def test_long_files_and_full_folders_are_only_advice(self):
+        sources = [tidy.Source(f"src/core/{number}.cpp", "") for number in range(26)]
+        sources.append(tidy.Source("src/base/a.cpp", "\n" * 701))
+        self.assertEqual(len(list(tidy.advice(sources))), 2)
+        self.assertEqual([text for each in sources for text in tidy.check(each)], [])
 
     def test_the_tree_keeps_the_rules(self):
-        found = tidy.problems()
+        found = tidy.problems(list(tidy.tree()))
         self.assertEqual(found, [], "\n" + "\n".join(found))
 
     def test_what_git_ignores_is_left_alone(self):
