@@ -23,7 +23,9 @@ void add_job(const Json& job, std::map<std::string, TopHolder>& holders) {
   const std::string since = text_at(reservation, "since");
   if (!holder.since.empty() && holder.since <= since) return;
   holder.since = since;
-  holder.runs = is_at(job, "is_pushed") ? text_at(job, "type") : text_at(job, "queue");
+  const std::string type = text_at(job, "type");
+  const bool has_type = is_at(job, "is_pushed") || type != "beanstalk";
+  holder.runs = has_type ? type : text_at(job, "queue");
 }
 
 }  // namespace

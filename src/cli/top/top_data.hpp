@@ -14,7 +14,7 @@ struct TopHolder {
   std::string name;  ///< a wid, or `connection 12`
   std::string state;
   std::uint64_t jobs = 0;
-  std::string runs;   ///< the type of its oldest job, or of a put job the queue; empty: none
+  std::string runs;   ///< the type of its oldest job, else the queue of that job; empty: none
   std::string since;  ///< when it took that
 };
 

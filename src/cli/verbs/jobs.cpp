@@ -54,10 +54,6 @@ std::string error_of(const Json& job) {
   return text_at(error, "type") + (message.empty() ? "" : ": " + message);
 }
 
-std::string shown_type(const Json& job) {
-  return is_at(job, "is_pushed") ? text_at(job, "type") : "-";
-}
-
 /// The rows of all pages in one document, up to the limit.
 struct Rows {
   Json document;
@@ -99,7 +95,7 @@ Table jobs_table(const StateColumns& state, const Rows& rows) {
   for (const Json& job : member(rows.document, "jobs")) {
     std::vector<Table::Cell> cells = {{text_at(job, "id")},
                                       {text_at(job, "queue")},
-                                      {shown_type(job)},
+                                      {text_at(job, "type")},
                                       {state.time(job, rows.now_ms)}};
     if (state.has_holder) cells.push_back({holder_of(member(job, "reservation"))});
     if (state.has_error) cells.push_back({error_of(job), Color::kRed});
@@ -121,7 +117,7 @@ Table finished_table(const Rows& rows) {
     const bool is_done = text_at(job, "outcome") == "done";
     table.add({{text_at(job, "id")},
                {text_at(job, "queue")},
-               {shown_type(job)},
+               {text_at(job, "type")},
                {text_at(job, "outcome"), is_done ? Color::kGreen : Color::kYellow},
                {age_at(job, "ended_at", rows.now_ms) + " ago"},
                {figure_at(job, "runs")},

@@ -90,10 +90,11 @@ void print_hold(Console& console, const Json& held_up) {
 }
 
 void print_job(Console& console, const Json& job) {
-  print_texts(console, job, {{"id", "id"}, {"jid", "jid"}});
-  if (is_at(job, "is_pushed")) print_texts(console, job, {{"type", "type"}});
   print_texts(console, job,
-              {{"queue", "queue"},
+              {{"id", "id"},
+               {"jid", "jid"},
+               {"type", "type"},
+               {"queue", "queue"},
                {"state", "state"},
                {"when", "when"},
                {"created", "created_at"},
@@ -120,10 +121,11 @@ void print_job(Console& console, const Json& job) {
 }
 
 void print_finished(Console& console, const Json& job) {
-  print_texts(console, job, {{"id", "id"}, {"jid", "jid"}});
-  if (is_at(job, "is_pushed")) print_texts(console, job, {{"type", "type"}});
   print_texts(console, job,
-              {{"queue", "queue"},
+              {{"id", "id"},
+               {"jid", "jid"},
+               {"type", "type"},
+               {"queue", "queue"},
                {"outcome", "outcome"},
                {"created", "created_at"},
                {"enqueued", "enqueued_at"},

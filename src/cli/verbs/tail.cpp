@@ -223,9 +223,8 @@ class Tail {
     constexpr std::size_t kEventColumns = 11;
     std::string what = change.what;
     what.resize(std::max(kEventColumns, what.size() + 1), ' ');
-    const std::string type = is_at(change.job, "is_pushed") ? text_at(change.job, "type") : "-";
-    std::string text =
-        text_at(change.job, "queue") + "  " + type + "  job " + text_at(change.job, "id");
+    std::string text = text_at(change.job, "queue") + "  " + text_at(change.job, "type") +
+                       "  job " + text_at(change.job, "id");
     if (!change.detail.empty()) text += "  " + change.detail;
     text = harmless(text);
     const auto& look = session_.console.look();

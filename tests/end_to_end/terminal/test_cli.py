@@ -134,7 +134,8 @@ class ListTest(CliTest):
         tube.put(b"of beanstalk")
         self.assertRegex(self.cli("queues"), r"(?m)^mail +1 +\d+s +0 +0 +0 +0 ")
         self.assertRegex(self.cli("ls", "ready"), r'(?m)^ *1  mail +Mail +\d+s  \["you",')
-        self.assertRegex(self.cli("ls", "ready"), r"(?m)^ *5  default +- +\d+s  of beanstalk$")
+        put = r"(?m)^ *5  default +beanstalk +\d+s  of beanstalk$"
+        self.assertRegex(self.cli("ls", "ready"), put)
         self.assertRegex(self.cli("ls", "scheduled"), r"(?m)^ *2  default +Later +\d+d  \[\]$")
         self.assertRegex(self.cli("ls", "dead"), r"q-dies-0001 +Test +\d+s  Net: timeout after 5 s")
         self.assertRegex(self.cli("ls", "retrying"), r"q-fails-001 +Test +\d+[sm]  Net: timeout")
@@ -216,6 +217,25 @@ class ListTest(CliTest):
         self.assertIn("outcome", self.cli("peek", jid))
         self.refusal("ls", "completed", "--error=x", status=USAGE)
         self.refusal("ls", "dead", "--outcome=done", status=USAGE)
+
+    def test_put_jobs_have_the_type_that_the_api_shows(self):
+        server = self.serve()
+        tube = self.open(Beanstalk(server.beanstalk_address))
+        bodies = {
+            r"App\Jobs\Send": {"displayName": r"App\Jobs\Send", "job": "x@call", "data": {}},
+            r"App\Message\Bill": {"body": "{}", "headers": {"type": r"App\Message\Bill"}},
+            "Mail": {"jobtype": "Mail", "args": [1]},
+            "beanstalk": "plain",
+        }
+        for number, (shown, body) in enumerate(bodies.items(), 1):
+            tube.put(json.dumps(body).encode())
+            row = rf"(?m)^ *{number}  default +{re.escape(shown)} "
+            self.assertEqual(self.json("peek", str(number))["type"], shown)
+            self.assertRegex(self.cli("ls", "ready"), row)
+            self.assertRegex(self.cli("peek", str(number)), rf"(?m)^type +{re.escape(shown)}$")
+            self.cli("delete", str(number))
+            self.assertRegex(self.cli("ls", "completed"), row)
+            self.assertRegex(self.cli("peek", str(number)), rf"(?m)^type +{re.escape(shown)}$")
 
 
 class JobTest(CliTest):
