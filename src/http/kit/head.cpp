@@ -80,6 +80,27 @@ bool has_bare_lines(std::string_view head) {
   return end != head.npos && (end == 0 || head[end - 1] != '\r');
 }
 
+/// Where in the head the digit of the major version is, such as the first of `HTTP/1.1`; npos: the
+/// request line ends with no version.
+std::size_t find_version(std::string_view head) {
+  constexpr std::string_view kForm = " HTTP/0.0";
+  constexpr std::size_t kMajorAt = 6;
+  const std::string_view line = head.substr(0, std::min(head.find(kLineEnd), head.size()));
+  if (line.size() < kForm.size()) return line.npos;
+  const std::size_t begin = line.size() - kForm.size();
+  for (std::size_t i = 0; i < kForm.size(); ++i) {
+    const char c = line[begin + i];
+    if (kForm[i] == '0' ? !is_digit(c) : c != kForm[i]) return line.npos;
+  }
+  return begin + kMajorAt;
+}
+
+/// A client of a later HTTP/1 understands answers of 1.1 (RFC 9110, section 2.5).
+void settle_version(std::string& head) {
+  const std::size_t major = find_version(head);
+  if (major != head.npos && head[major] == '1' && head[major + 2] > '1') head[major + 2] = '1';
+}
+
 /// Of a target that names a host.
 struct Authority {
   std::string_view host;  ///< with its port
@@ -130,10 +151,6 @@ std::optional<std::size_t> head_bytes(std::string_view input) {
   const std::string_view head = without_empty_line(input);
   const std::size_t begin = input.size() - head.size();
   if (const std::size_t bytes = line_end_bytes(head)) return begin + bytes;
-  if (!has_bare_lines(head)) {
-    const std::size_t end = head.find("\r\n\r\n");
-    return end == head.npos ? std::nullopt : std::optional(begin + end + 4);
-  }
   for (std::size_t at = head.find('\n'); at != head.npos; at = head.find('\n', at + 1)) {
     const std::size_t bytes = line_end_bytes(head.substr(at + 1));
     if (bytes > 0) return begin + at + 1 + bytes;
@@ -143,13 +160,24 @@ std::optional<std::size_t> head_bytes(std::string_view input) {
 
 std::string plain_head(std::string_view head) {
   head = without_empty_line(head);
-  if (!has_bare_lines(head)) return name_host(std::string(head));
   std::string plain;
-  for (const char c : head) {
-    if (c == '\n' && !plain.ends_with('\r')) plain += '\r';
-    plain += c;
+  if (!has_bare_lines(head)) {
+    plain = head;
+    // The parser finds no end in a bare LF.
+    if (plain.ends_with("\n\n")) plain += kLineEnd;
+  } else {
+    for (const char c : head) {
+      if (c == '\n' && !plain.ends_with('\r')) plain += '\r';
+      plain += c;
+    }
   }
+  settle_version(plain);
   return name_host(plain);
+}
+
+bool is_of_other_version(std::string_view head) {
+  const std::size_t major = find_version(head);
+  return major != head.npos && head[major] != '1';
 }
 
 bool has_odd_segment(std::string_view target) {

@@ -9,16 +9,20 @@
 
 namespace millrace::http {
 
-/// How long the head is that `input` begins with: up to its empty line, which counts. There may be
-/// an empty line before it (RFC 9112, section 2.2). If the first line ends with LF alone, the
-/// others may too. If it ends with CR LF, a bare LF ends no line: a proxy could take it for a part
-/// of the line. nullopt: the rest has not arrived.
+/// How long the head is that `input` begins with: up to its first empty line, which counts, whether
+/// lines end with CR LF or LF. There may be an empty line before it (RFC 9112, section 2.2).
+/// nullopt: the rest has not arrived.
 [[nodiscard]] std::optional<std::size_t> head_bytes(std::string_view input);
 
 /// A head, whole or not, as a parser without these liberties takes it: it begins with its first
-/// line, and lines end with CR LF. Where the target names a host, as if the server were a proxy,
-/// that host is in `Host`, and the target is the path alone (RFC 9112, section 3.2.2).
+/// line, lines end with CR LF, and later versions of HTTP/1 are 1.1. If the first line ends with CR
+/// LF, a bare LF in the others stays, and `find_ambiguity` refuses it: a proxy could take it for a
+/// part of the line. Where the target names a host, as if the server were a proxy, that host is in
+/// `Host`, and the target is the path alone (RFC 9112, section 3.2.2).
 [[nodiscard]] std::string plain_head(std::string_view head);
+
+/// Whether the request line is one of another major version than HTTP/1.
+[[nodiscard]] bool is_of_other_version(std::string_view head);
 
 /// Whether the path has a segment that is empty, `.` or `..`, so that readers see other paths in
 /// it. It may end with a slash.

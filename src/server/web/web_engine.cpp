@@ -68,6 +68,9 @@ http::Response refuse_unread(int status, const WebStream& stream) {
     return http::refuse(431, http::concat("a line of the head is longer than ",
                                           CPPHTTPLIB_HEADER_MAX_LENGTH, " bytes"));
   }
+  if (status == 400 && http::is_of_other_version(stream.read_text())) {
+    return http::refuse(505, "this server speaks HTTP/1.0 and HTTP/1.1");
+  }
   return http::refuse(status, "the request is malformed");
 }
 

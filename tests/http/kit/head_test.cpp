@@ -85,10 +85,39 @@ TEST_CASE("head: lines end with LF alone where the first one does") {
   CHECK(head_bytes("GET / HTTP/1.1\nHost: a\n\nX") == 24);
   CHECK(head_bytes("GET / HTTP/1.1\nHost: a\r\n\r\n") == 26);
   CHECK(plain_head("\nGET / HTTP/1.1\nHost: a\n\n") == "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-  const std::string mixed = "GET / HTTP/1.1\r\nX: a\nHost: a\r\n\n\r\n\r\n";
-  CHECK(head_bytes(mixed) == mixed.size());
-  CHECK(plain_head(mixed) == mixed);
-  CHECK(find_ambiguity(plain_head(mixed)));
+}
+
+TEST_CASE("head: it ends at the first empty line, however lines end; mixed ends are refused") {
+  const std::string start = "GET / HTTP/1.1\r\nHost: a";
+  for (const char* const end : {"\r\n\n", "\n\r\n", "\n\n"}) {
+    CAPTURE(end);
+    const std::string head = start + end;
+    CHECK(head_bytes(head + "GET / HTTP/1.1\r\n\r\n") == head.size());
+    CHECK(plain_head(head).ends_with("\r\n"));
+    CHECK(find_ambiguity(plain_head(head)));
+    CHECK_FALSE(head_bytes(head.substr(0, head.size() - 1)));
+  }
+  CHECK(find_ambiguity(plain_head(start + "\r\nX: a\nY: b\r\n\r\n")));
+}
+
+TEST_CASE("head: a later HTTP/1 is taken for 1.1, and no other version is") {
+  const auto plain = [](const std::string& version) {
+    return plain_head("GET / " + version + "\r\nHost: a\r\n\r\n").substr(6, version.size());
+  };
+  CHECK(plain("HTTP/1.2") == "HTTP/1.1");
+  CHECK(plain("HTTP/1.9") == "HTTP/1.1");
+  CHECK(find_ambiguity(plain_head("GET / HTTP/1.2\r\n\r\n"))->text == "the head has no Host");
+  for (const char* const same :
+       {"HTTP/1.0", "HTTP/1.1", "HTTP/2.0", "HTTP/1.10", "HTTP/1.x", "HTTX/1.2"}) {
+    CAPTURE(same);
+    CHECK(plain(same) == same);
+  }
+  CHECK(is_of_other_version("PRI * HTTP/2.0\r\n\r\n"));
+  CHECK(is_of_other_version("GET / HTTP/0.9"));
+  for (const char* const line : {"GET / HTTP/1.1", "GET / HTTP/2", "GET / http/2.0", "GET /", ""}) {
+    CAPTURE(line);
+    CHECK_FALSE(is_of_other_version(line));
+  }
 }
 
 TEST_CASE("head: a host in the target replaces the header's") {

@@ -32,7 +32,7 @@ TEST_CASE("web engine: a client that expects 100 Continue gets it once") {
 
 TEST_CASE("web engine: a malformed request is answered by 400, and the connection is closed") {
   RunningServer running(with_web());
-  for (const char* request : {"NONSENSE\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "\r\n\r\n",
+  for (const char* request : {"NONSENSE\r\n\r\n", "GET / HTTP/9\r\n\r\n", "\r\n\r\n",
                               "GET /\r\n\r\n", "\xff\xfe\x00\x01\r\n\r\n"}) {
     SocketClient client = running.connect("web");
     client.send(std::string(request) + get("/health"));
@@ -63,6 +63,31 @@ TEST_CASE("web engine: lines may end with LF, and one empty line may come first"
   SocketClient other = running.connect("web");
   CHECK(ask(other, head + "Content-Length: 28\n\n" + std::string(kJob)).status == 201);
   CHECK(ask(other, get("/health")).status == 200);
+}
+
+TEST_CASE("web engine: a bare LF among lines that end with CR LF is answered by 400 at once") {
+  RunningServer running(with_web());
+  const std::string start = "GET /health HTTP/1.1\r\nHost: localhost";
+  for (const char* const end : {"\r\n\n", "\n\r\n", "\n\n", "\nX: a\r\n\r\n"}) {
+    CAPTURE(end);
+    SocketClient client = running.connect("web");
+    CHECK(ask(client, start + end + get("/health")).status == 400);
+    CHECK(client.is_closed_by_server());
+  }
+}
+
+TEST_CASE("web engine: a later HTTP/1 is served, and another version is answered by 505") {
+  RunningServer running(with_web());
+  SocketClient client = running.connect("web");
+  CHECK(ask(client, "GET /health HTTP/1.2\r\nHost: localhost\r\n\r\n").status == 200);
+  CHECK(ask(client, "GET /health HTTP/1.2\r\n\r\n").status == 400);
+  for (const char* const request : {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "GET / HTTP/0.9\r\n\r\n",
+                                    "GET / HTTP/9.9\r\nHost: a\r\n\r\n"}) {
+    CAPTURE(request);
+    SocketClient other = running.connect("web");
+    CHECK(ask(other, request).status == 505);
+    CHECK(other.is_closed_by_server());
+  }
 }
 
 TEST_CASE(
