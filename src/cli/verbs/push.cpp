@@ -116,10 +116,17 @@ bool is_source(const std::string& word) {
   return word == "-" || word.starts_with('@');
 }
 
+/// Windows programs begin a text with a byte order mark.
+void drop_mark(std::string& text) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
+}
+
 /// The text of that source: arguments or jobs, one a line.
 Reply<std::string> read_source(Session& session, const std::string& source) {
   Reply<std::string> text =
       source == "-" ? read_stdin(session.console, "input") : read_file(source.substr(1), "input");
+  if (text) drop_mark(*text);
   if (text && trimmed(*text).empty()) {
     return usage("there is nothing " + (source == "-" ? "on stdin" : "in " + source.substr(1)));
   }
@@ -135,6 +142,7 @@ Reply<std::string> read_what_comes(Session& session) {
       return usage("nothing comes on stdin; give ARGS, such as '[]', or - to wait for them");
     case StdinState::kReadable: {
       Reply<std::string> text = read_stdin(session.console, "input");
+      if (text) drop_mark(*text);
       if (!text || !trimmed(*text).empty()) return text;
       break;
     }
@@ -142,29 +150,47 @@ Reply<std::string> read_what_comes(Session& session) {
   return std::string("[]");
 }
 
+/// Arguments, or a job, and where the input has them.
+struct Item {
+  std::string text;
+  std::string place;  ///< such as `line 3: `; empty: it is all of the input
+};
+
 /// One job for each line, or a single one that takes several.
-Outcome<std::vector<std::string_view>> items_of(std::string_view text) {
-  text = trimmed(text);
-  if (is_array(text) || is_object(text)) return std::vector{text};
-  std::vector<std::string_view> items;
+Outcome<std::vector<Item>> items_of(std::string_view text) {
+  if (const auto all = trimmed(text); is_array(all) || is_object(all)) {
+    return std::vector{Item{.text = std::string(all), .place = {}}};
+  }
+  std::vector<Item> items;
   for (std::size_t line = 1; !text.empty(); ++line) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view item = trimmed(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
     if (item.empty()) continue;
+    std::string place = "line " + std::to_string(line) + ": ";
     if (!is_array(item) && !is_object(item)) {
-      return Problem{"line " + std::to_string(line) +
-                     " of the input is no JSON array and no object"};
+      return Problem{place + "neither a JSON array nor an object"};
     }
-    items.push_back(item);
+    items.push_back({.text = std::string(item), .place = std::move(place)});
   }
   return items;
 }
 
+/// The server takes others as PUSH does: as a member that it does not know.
+bool has_wrong_priority(const Json& job) {
+  constexpr int kMostUrgent = 9;
+  for (const auto& [name, value] : job.items()) {
+    if (!equals_ignoring_case(name, "priority") || value.is_null()) continue;
+    if (!value.is_number_integer() || value < 1 || value > kMostUrgent) return true;
+  }
+  return false;
+}
+
 /// What an item that is an object says itself wins over the command line.
-std::string job_of(std::string_view item, const Members& members) {
+Reply<std::string> job_of(std::string_view item, const Members& members) {
   const bool is_job = item.front() == '{';
   const Json own = is_job ? Json::parse(outline_of(item), nullptr, false) : Json::object();
+  if (has_wrong_priority(own)) return usage("priority must be from 1 to 9; 9 comes first");
   std::string job = "{";
   for (const auto& [name, value] : members) {
     if (!own.contains(name)) job += http::concat(job.size() > 1 ? ",\"" : "\"", name, "\":", value);
@@ -174,7 +200,8 @@ std::string job_of(std::string_view item, const Members& members) {
   return job + (is_job ? "" : "\"args\":") + std::string(rest) + '}';
 }
 
-Reply<std::vector<std::string>> jobs_of(Session& session) {
+/// The items become jobs.
+Reply<std::vector<Item>> jobs_of(Session& session) {
   const std::vector<std::string>& words = session.choice.words;
   const bool has_args = words.size() > 1;
   // Without a type, each job has its own.
@@ -188,40 +215,57 @@ Reply<std::vector<std::string>> jobs_of(Session& session) {
                                   : has_type && !has_args ? read_what_comes(session)
                                                           : read_source(session, source);
   if (!text) return text.error();
-  const Outcome<std::vector<std::string_view>> items = items_of(*text);
+  Outcome<std::vector<Item>> items = items_of(*text);
   if (!items) return usage(items.error().text);
   if (items->size() > 1 && !session.choice.push.jid.empty()) {
     return usage("--jid is for one job, and the input has " + std::to_string(items->size()));
   }
   const Reply<Members> members = members_of(session, has_type ? words.front() : "");
   if (!members) return members.error();
-  std::vector<std::string> jobs;
-  for (const std::string_view item : *items) {
-    if (!has_type && item.front() == '[') {
-      return usage("without TYPE the input must have jobs: JSON objects with a jobtype");
+  for (Item& item : *items) {
+    if (!has_type && item.text.front() == '[') {
+      return usage(item.place + "without TYPE there must be jobs: JSON objects with a jobtype");
     }
-    jobs.push_back(job_of(item, *members));
+    Reply<std::string> job = job_of(item.text, *members);
+    if (!job) return usage(item.place + job.error().text);
+    item.text = *std::move(job);
   }
-  return jobs;
+  return *std::move(items);
+}
+
+Failure explained(Failure failure, const Item& job) {
+  constexpr int kTooLarge = 413;
+  if (failure.status == kTooLarge) failure.text += "; see --max-job-size of the server";
+  failure.text = job.place + failure.text;
+  return failure;
+}
+
+/// Of several jobs none is pushed if one would be refused.
+Reply<Done> check_jobs(Session& session, const std::vector<Item>& jobs) {
+  if (jobs.size() < 2) return Done{};
+  for (const Item& job : jobs) {
+    const Reply<Answer> answer = session.api.post("jobs/check", job.text);
+    if (!answer) return explained(answer.error(), job);
+  }
+  return Done{};
 }
 
 }  // namespace
 
 Exit push_job(Session& session) {
-  const Reply<std::vector<std::string>> jobs = jobs_of(session);
+  const Reply<std::vector<Item>> jobs = jobs_of(session);
   if (!jobs) return session.fail(jobs.error());
+  if (const Reply<Done> checked = check_jobs(session, *jobs); !checked) {
+    return session.fail(checked.error());
+  }
   Exit exit = Exit::kDone;
   for (std::size_t at = 0; at < jobs->size(); ++at) {
-    const Reply<Answer> answer = session.api.post("jobs", (*jobs)[at]);
+    const Reply<Answer> answer = session.api.post("jobs", (*jobs)[at].text);
     if (answer) {
       if (const Exit shown = show_pushed(session, answer->json); shown != Exit::kDone) return shown;
       continue;
     }
-    Failure failure = answer.error();
-    constexpr int kTooLarge = 413;
-    if (failure.status == kTooLarge) failure.text += "; see --max-job-size of the server";
-    if (jobs->size() > 1) failure.text = "job " + std::to_string(at + 1) + ": " + failure.text;
-    exit = session.fail(failure);
+    exit = session.fail(explained(answer.error(), (*jobs)[at]));
     // The next ones may be new.
     if (exit != Exit::kNotUnique) {
       if (at > 0) session.console.complain("the " + std::to_string(at) + " before it were pushed");

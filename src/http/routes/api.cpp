@@ -47,6 +47,11 @@ constexpr std::string_view kOperationNames =
     "failed_since_ms failed_until_ms as_of at_most";
 
 constexpr std::string_view kPushPath = "/api/v1/jobs";
+constexpr std::string_view kCheckPath = "/api/v1/jobs/check";
+
+bool has_job(std::string_view path) {
+  return path == kPushPath || path == kCheckPath;
+}
 
 /// Paths with names that people gave. They may have slashes; numbers and wids of workers have none.
 constexpr std::array<std::string_view, 4> kNamePaths = {"/api/v1/queues/", "/api/v1/cron/",
@@ -67,6 +72,7 @@ constexpr std::array kRoutes = {
     Route{"GET", "/api/v1/queues/*", show_queue},
     Route{"GET", kPushPath, list_jobs, kListNames},
     Route{"POST", kPushPath, push_job, {}, prepare_push},
+    Route{"POST", kCheckPath, check_job, {}, prepare_check},
     Route{"GET", "/api/v1/jobs/count", count_jobs, kCountNames},
     Route{"POST", "/api/v1/jobs/change", change_jobs, "action ids state to"},
     Route{"GET", "/api/v1/jobs/*/body", show_body},
@@ -242,7 +248,7 @@ Response answer(Site& site, const Request& request, const Moment& moment) {
       .site = site, .request = request, .moment = moment, .name = std::move(found.name)};
   Response response = found.route->handle(call);
   // Programs push all the time: that is no news.
-  const bool is_noted = is_change(request) && found.route->path != kPushPath;
+  const bool is_noted = is_change(request) && !has_job(found.route->path);
   if (is_noted && response.status < 300) note_change(call, found.route->path, response);
   // GET /queues/mail/pause means the queue `mail/pause` only if there is one.
   if (response.status == 404 && !found.allowed.empty()) return refuse_way(found, request);
@@ -251,7 +257,7 @@ Response answer(Site& site, const Request& request, const Moment& moment) {
 
 std::size_t body_bytes_max(const Request& request, std::size_t job_bytes_max) {
   // Only a pushed job may be large. Other bodies are a few names and numbers.
-  return request.path == kPushPath ? job_bytes_max : kMembersBytesMax;
+  return has_job(request.path) ? job_bytes_max : kMembersBytesMax;
 }
 
 }  // namespace millrace::http

@@ -45,6 +45,9 @@ Response show_finished_job(const Call& call);
 /// no number in it is written differently.
 std::optional<Problem> prepare_push(const Site& site, Request& request);
 Response push_job(const Call& call);
+/// The same for a job that is only checked.
+std::optional<Problem> prepare_check(const Site& site, Request& request);
+Response check_job(const Call& call);
 /// The answer when a job was not pushed.
 Response refuse_push(const PushRefusal& refused);
 /// The member `to` of a move. Empty: it is another change.

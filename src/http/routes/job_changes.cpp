@@ -196,7 +196,9 @@ Response change_jobs(const Call& call) {
           .is_change = true};
 }
 
-std::optional<Problem> prepare_push(const Site& site, Request& request) {
+namespace {
+
+std::optional<Problem> complete(const Site& site, Request& request) {
   const std::vector<std::string> names = member_names(request.body);
   const std::set<std::string> differing(names.begin(), names.end());
   // The two readers of the text may take different ones, and then a person would not get what was
@@ -205,7 +207,24 @@ std::optional<Problem> prepare_push(const Site& site, Request& request) {
   if (trimmed(request.body).starts_with('{') && !differing.contains("jid")) {
     request.body = with_jid(request.body, "web-" + hex(site.random()), !names.empty());
   }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Problem> prepare_push(const Site& site, Request& request) {
+  if (auto problem = complete(site, request)) return problem;
   return request.body.size() > kLongPushBytes ? begin_long_push(site, request) : std::nullopt;
+}
+
+std::optional<Problem> prepare_check(const Site& site, Request& request) {
+  if (auto problem = complete(site, request)) return problem;
+  return begin_long_push(site, request);
+}
+
+Response check_job(const Call& call) {
+  const auto made = call.request.long_push->make(call.moment.now);
+  return made ? Response{.body = dump({{"is_valid", true}})} : refuse_push(made.error());
 }
 
 Response push_job(const Call& call) {

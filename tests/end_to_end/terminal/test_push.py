@@ -120,17 +120,50 @@ class PushTest(CliTest):
     def test_no_job_is_pushed_if_a_line_is_none(self):
         self.serve()
         refusal = self.refused("Mail", "-", text='[1]\n[2]\n{"a"\n')
-        self.assertIn("line 3 of the input", refusal)
+        self.assertIn("line 3: neither a JSON array nor an object", refusal)
         refusal = self.refused("Mail", "-", "--jid=12345678", text="[1]\n[2]")
         self.assertIn("--jid is for one job", refusal)
         self.assertIn('"jobs":[]', self.cli("ls", "ready", "--json"))
 
+    def test_no_job_is_pushed_if_one_would_be_refused(self):
+        self.serve()
+        for wrong, why in (
+            ('{"args": [], "queue": "bad name"}', "queue names"),
+            ('{"args": [], "reserve_for": 86401}', "reserved for more"),
+            ('{"args": [], "jid": "short"}', "reasonable jid"),
+            ('{"args": [], "at": "tomorrow"}', "tomorrow"),
+            ('{"args": [], "custom": {"unique_for": "x"}}', "unique_for"),
+            ('{"args": {}}', "args"),
+            ('{"args": [], "retry": "x"}', "retry"),
+        ):
+            refusal = self.refused("Mail", "-", text=f"[1]\n\n{wrong}\n[4]\n")
+            self.assertIn("line 3: ", refusal)
+            self.assertIn(why, refusal)
+        for wrong in ("77", "0", "-1", "5.5", '"7"', "1e400"):
+            line = f'{{"args": [], "Priority": {wrong}}}'
+            for lines in (f"[1]\n[2]\n{line}\n", line):
+                refusal = self.refused("Mail", "-", text=lines)
+                self.assertIn("priority must be from 1 to 9", refusal)
+                self.assertEqual("line 3: " in refusal, lines != line)
+        self.assertIn('"jobs":[]', self.cli("ls", "ready", "--json"))
+        self.assertIn('"changes":[]', self.web.get("/api/v1/activity")[2].decode())
+        self.pushed("Mail", "-", text='{"args": [], "priority": null}')
+
     def test_a_refusal_says_how_many_were_pushed(self):
         self.serve()
-        lines = '[1]\n[2]\n{"args": [], "queue": "bad name"}\n[4]\n'
+        lines = '[1]\n\n{"args": [], "custom": {"bid": "b-AQAAAAAAAAA3ng"}}\n[4]\n'
         refusal = self.refused("Mail", "-", text=lines)
-        self.assertIn("job 3: ", refusal)
-        self.assertIn("the 2 before it were pushed", refusal)
+        self.assertIn("line 3: ", refusal)
+        self.assertIn("the 1 before it were pushed", refusal)
+
+    def test_a_byte_order_mark_is_no_part_of_the_input(self):
+        self.serve()
+        for lines in ("[1]\n[2]\n", '{"args": [1]}\n[2]'):
+            marked = "\ufeff" + lines
+            for source, text in (("-", marked), ("@" + self.file(marked), None)):
+                units = self.pushed("Mail", source, text=text)
+                self.assertEqual([each["args"] for each in units], [[1], [2]])
+        self.assertEqual(self.args_of("Mail", text="\ufeff"), ("Mail", []))
 
     def test_a_job_that_is_there_does_not_stop_the_others(self):
         self.serve()
@@ -138,7 +171,7 @@ class PushTest(CliTest):
         done = self.run_push("Mail", "-", text=unique + unique + "[8]\n")
         self.assertEqual(done.returncode, NOT_UNIQUE)
         self.assertEqual(done.stdout.count("ready"), 2)
-        self.assertIn("job 2: ", done.stderr)
+        self.assertIn("line 2: ", done.stderr)
 
     def test_priority_is_that_of_the_protocol(self):
         self.serve()

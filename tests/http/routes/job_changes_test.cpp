@@ -5,8 +5,9 @@
 namespace millrace::http {
 namespace {
 
-Response push_text(WebFixture& web, const std::string& json) {
-  Request request = request_of("POST", "/api/v1/jobs");
+Response push_text(WebFixture& web, const std::string& json,
+                   const std::string& path = "/api/v1/jobs") {
+  Request request = request_of("POST", path);
   request.body = json;
   return web.ask_all(request);
 }
@@ -179,6 +180,20 @@ TEST_CASE("push: what PUSH would refuse is refused in the same words") {
   const Response response = web.post("/api/v1/jobs", {{"args", {1}}});
   CHECK(response.status == 400);
   CHECK(response.body == R"({"error":"jobs must have a jobtype parameter"})");
+}
+
+TEST_CASE("push: a job is checked without being pushed, however long it is") {
+  WebFixture web;
+  for (const std::size_t bytes : {1, 100'000}) {
+    Json job{{"jobtype", "Mail"}, {"args", {std::string(bytes, 'a')}}};
+    CHECK(push_text(web, job.dump(), "/api/v1/jobs/check").body == R"({"is_valid":true})");
+    job["queue"] = "bad name";
+    const Response response = push_text(web, job.dump(), "/api/v1/jobs/check");
+    CHECK(response.status == 400);
+    CHECK(response.body == push_text(web, job.dump()).body);
+  }
+  CHECK(web.broker.view().job_count(JobState::kReady) == 0);
+  CHECK(web.read("/api/v1/activity")["changes"].empty());
 }
 
 TEST_CASE("push: a duplicate is a conflict, as it is when a cron entry is run") {
