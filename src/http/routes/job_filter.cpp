@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/hash.hpp"
-#include "base/json_text_search.hpp"
 #include "base/number.hpp"
+#include "base/search/json_text_search.hpp"
 #include "base/text.hpp"
 #include "core/model/features/attempt.hpp"
 #include "core/model/features/bid.hpp"

@@ -1,4 +1,4 @@
-#include "base/text_search.hpp"
+#include "base/search/text_search.hpp"
 
 #include <utility>
 

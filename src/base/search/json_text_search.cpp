@@ -1,4 +1,4 @@
-#include "base/json_text_search.hpp"
+#include "base/search/json_text_search.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/text_search.hpp"
+#include "base/search/text_search.hpp"
 
 namespace millrace {
 
