@@ -42,6 +42,10 @@ Outcome<Target> parse_target(std::string_view text) {
     target.host = text.substr(1, close - 1);
     host_end = close + 1;
   } else {
+    // Several colons are those of an IPv6 address, which then has no port.
+    const bool is_ipv6 = text.find_first_not_of("0123456789abcdefABCDEF:.") == text.npos &&
+                         host_end != text.rfind(':');
+    if (is_ipv6) host_end = text.size();
     target.host = text.substr(0, host_end);
   }
   if (target.host.empty() || target.host.find_first_of("/@ ") != std::string::npos) {

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/duration.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
-#include "cron/duration.hpp"
 
 namespace millrace::cron {
 namespace {

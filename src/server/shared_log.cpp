@@ -25,8 +25,7 @@ std::string advertised(const OwnPort& port, const MachineNames& names) {
   Address shown = port.address;
   std::string name = port.name;
   if (const std::string& host = names.advertised; !host.empty()) {
-    const bool has_brackets = host.starts_with('[') && host.ends_with(']');
-    shown.host = has_brackets ? host.substr(1, host.size() - 2) : host;
+    shown.host = without_brackets(host);
   } else if (port.is_local) {
     name = std::string(kLocalPrefix) + name;
   } else if (is_any_host(shown.host)) {

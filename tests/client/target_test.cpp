@@ -9,6 +9,8 @@ TEST_CASE("target: hosts, with beanstalk's port where there is none") {
   CHECK(parse_target("jobs.example:1").value().text() == "jobs.example:1");
   CHECK(parse_target("beanstalk://jobs:2/").value().text() == "jobs:2");
   CHECK(parse_target("[::1]").value().text() == "[::1]:11300");
+  CHECK(parse_target("::1").value().text() == "[::1]:11300");
+  CHECK(parse_target("fe80::1/").value().host == "fe80::1");
   CHECK(parse_target("[::1]:3").value().host == "::1");
   CHECK(parse_target("[::1]:3").value().text() == "[::1]:3");
 }
@@ -21,8 +23,9 @@ TEST_CASE("target: unix sockets and TLS") {
 }
 
 TEST_CASE("target: others are refused") {
-  for (const char* text : {"", ":1", "jobs:0", "jobs:65536", "jobs:x", "jobs:", "[::1", "[::1]1",
-                           "me:secret@jobs:1", "jobs/path", "unix:", "http://jobs", "a b"}) {
+  for (const char* text :
+       {"", ":1", "jobs:0", "jobs:65536", "jobs:x", "jobs:", "[::1", "[::1]1", "jobs:1:2",
+        "me:secret@jobs:1", "jobs/path", "unix:", "http://jobs", "a b"}) {
     CAPTURE(text);
     CHECK_FALSE(parse_target(text));
   }

@@ -173,10 +173,11 @@ TEST_CASE("cron: @every runs at whole seconds, at most once in each") {
   using namespace std::chrono_literals;
   CHECK(CronExpression::parse("@every 2500ms")->interval() == 2s);
   CHECK(CronExpression::parse("@every 1ns")->interval() == 1s);
+  CHECK(CronExpression::parse("@every 2d")->interval() == 48h);
 }
 
 TEST_CASE("cron: @every refuses what is no time") {
-  for (const char* time : {"", "0s", "5", "5d", "s", "0", "-5s", "1.5d", "8785h", "8784h1s",
+  for (const char* time : {"", "0s", "5", "5w", "s", "0", "-5s", "8785h", "8784h1s",
                            "99999999999999999999s", "5s 5s"}) {
     CHECK_FALSE(CronExpression::parse("@every " + std::string(time)).has_value());
   }

@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "base/age_units.hpp"
+#include "base/duration.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
 #include "http/kit/text.hpp"
@@ -13,21 +13,22 @@ namespace {
 /// About a hundred years.
 constexpr std::uint64_t kSecondsMax = std::uint64_t{100} * 366 * 86'400;
 
+struct AgeUnit {
+  char letter;
+  std::uint64_t seconds;
+};
+
+/// The largest first.
+constexpr AgeUnit kAgeUnits[] = {{'d', 86'400}, {'h', 3600}, {'m', 60}, {'s', 1}};
+
 constexpr std::string_view kTimeForm = "0000-00-00T00:00:00.000Z";
 
 }  // namespace
 
 std::optional<std::uint64_t> parse_seconds(std::string_view text) {
-  std::uint64_t factor = 1;
-  for (const AgeUnit& unit : kAgeUnits) {
-    if (!text.ends_with(unit.letter)) continue;
-    factor = unit.seconds;
-    text.remove_suffix(1);
-    break;
-  }
-  const auto number = parse_number<std::uint64_t>(text);
-  if (!number || *number == 0 || *number > kSecondsMax / factor) return std::nullopt;
-  return *number * factor;
+  const auto time = parse_whole<std::chrono::seconds>(text);
+  const auto seconds = static_cast<std::uint64_t>(time ? time->count() : 0);
+  return seconds > 0 && seconds <= kSecondsMax ? std::optional(seconds) : std::nullopt;
 }
 
 std::optional<std::int64_t> parse_time_ms(std::string_view text) {

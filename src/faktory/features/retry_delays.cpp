@@ -1,35 +1,17 @@
 #include "faktory/features/retry_delays.hpp"
 
-#include <algorithm>
+#include <chrono>
 #include <string>
 
-#include "base/age_units.hpp"
-#include "base/number.hpp"
+#include "base/duration.hpp"
 #include "faktory/json/checked_json.hpp"
 
 namespace millrace::faktory {
 
 std::optional<std::uint32_t> parse_delay(std::string_view text) {
-  std::uint64_t seconds = 0;
-  do {
-    const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
-    const auto number = parse_number<std::uint32_t>(text.substr(0, digits));
-    text.remove_prefix(digits);
-    if (!number) return std::nullopt;
-    if (text.empty() && seconds == 0) {
-      seconds = *number;
-      break;
-    }
-    const auto* const unit = std::ranges::find_if(kAgeUnits, [&](const AgeUnit& each) {
-      return !text.empty() && each.letter == text.front();
-    });
-    if (unit == std::end(kAgeUnits)) return std::nullopt;
-    text.remove_prefix(1);
-    seconds += *number * unit->seconds;
-    if (seconds > kRetryDelayMax) return std::nullopt;
-  } while (!text.empty());
-  if (seconds == 0 || seconds > kRetryDelayMax) return std::nullopt;
-  return static_cast<std::uint32_t>(seconds);
+  const auto delay = parse_whole<std::chrono::seconds>(text);
+  if (!delay || delay->count() == 0 || delay->count() > kRetryDelayMax) return std::nullopt;
+  return static_cast<std::uint32_t>(delay->count());
 }
 
 std::optional<std::vector<std::uint32_t>> read_retry_delays(std::string_view json) {

@@ -8,7 +8,7 @@
 
 namespace millrace::faktory {
 
-/// Seconds, from 1 to `kRetryDelayMax`: `90`, `90s`, `1m30s`, `2h`, `1d`. nullopt: anything else.
+/// Seconds, from 1 to `kRetryDelayMax`: `90`, `90s`, `1m30s`, `1.5h`, `1d`. nullopt: anything else.
 [[nodiscard]] std::optional<std::uint32_t> parse_delay(std::string_view text);
 
 /// `custom.retry_delays`: a list in checked JSON of numbers and strings that `parse_delay` takes,

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/duration.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
-#include "cron/duration.hpp"
 #include "faktory/job/pushed_job.hpp"
 #include "faktory/json/text.hpp"
 #include "faktory/session/reply.hpp"
@@ -33,7 +33,7 @@ std::int64_t seconds_in(const toml::node& value) {
   if (const auto* const number = value.as_integer()) return number->get();
   const auto* const text = value.as_string();
   if (text == nullptr) return -1;
-  return cron::parse_whole_seconds(text->get()).value_or(std::chrono::seconds{-1}).count();
+  return parse_whole<std::chrono::seconds>(text->get()).value_or(std::chrono::seconds{-1}).count();
 }
 
 /// Reads one `[[cron]]`.

@@ -17,12 +17,11 @@ Outcome<Address> parse_unix(std::string_view path) {
 /// Takes the brackets off `[::1]`; a bare `::1` could be read in two ways and is refused.
 std::optional<std::string> parse_host(std::string_view host) {
   if (host.empty() || host == "*") return "";
-  if (host.starts_with('[') && host.ends_with(']'))
-    host = host.substr(1, host.size() - 2);
-  else if (host.find(':') != std::string_view::npos)
-    return std::nullopt;
-  if (host.empty()) return std::nullopt;
-  return std::string(host);
+  const std::string_view bare = without_brackets(host);
+  const bool has_brackets = bare.size() < host.size();
+  if (!has_brackets && host.find(':') != std::string_view::npos) return std::nullopt;
+  if (bare.empty()) return std::nullopt;
+  return std::string(bare);
 }
 
 }  // namespace
@@ -40,6 +39,11 @@ Outcome<Address> parse_address(std::string_view text) {
   if (!port)
     return Problem{"'" + std::string(digits) + "' is no port, which is a number up to 65535"};
   return Address{.host = *host, .port = *port};
+}
+
+std::string_view without_brackets(std::string_view host) {
+  const bool has_brackets = host.starts_with('[') && host.ends_with(']');
+  return has_brackets ? host.substr(1, host.size() - 2) : host;
 }
 
 bool are_same_place(const std::optional<Address>& a, const std::optional<Address>& b) {

@@ -31,4 +31,7 @@ inline constexpr std::size_t kUnixPathBytesMax = 107;
 
 [[nodiscard]] Outcome<Address> parse_address(std::string_view text);
 
+/// A host alone, where an IPv6 address may have brackets.
+[[nodiscard]] std::string_view without_brackets(std::string_view host);
+
 }  // namespace millrace::server

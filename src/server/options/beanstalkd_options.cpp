@@ -151,7 +151,8 @@ class Reader {
     const std::string value(attached);
     switch (flag) {
       case 'l':
-        host_ = value;
+        // beanstalkd knows no brackets.
+        host_ = without_brackets(value);
         break;
       case 'p':
         port_ = value;

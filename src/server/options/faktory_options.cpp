@@ -31,9 +31,9 @@ constexpr const char* kFlagsUsage =
     " -d DIR   data directory (default depends on ENV: ~/.faktory/db or /var/lib/faktory/db)\n"
     " -c DIR   directory of conf.d, certificate and key (default: ~/.faktory or /etc/faktory)\n"
     " -l LEVEL accepted and ignored\n"
-    " -worker-timeout SECONDS\n"
-    "          requeue jobs of a lost worker after this time, 5 to 86400, or off (default is "
-    "FAKTORY_WORKER_TIMEOUT, or 60)\n"
+    " -worker-timeout TIME\n"
+    "          requeue jobs of a lost worker after this time, such as 90s or 5m, or off (default "
+    "is MILLRACE_WORKER_TIMEOUT, or 60s)\n"
     " -v       show version information\n"
     " -h       show this help\n"
     "ADDR is HOST:PORT, or :PORT for every address, IPv6 and IPv4. MILLRACE_WEB_HOST\n"
@@ -43,6 +43,7 @@ constexpr const char* kDefaultBinding = "localhost:7419";
 constexpr const char* kDefaultWebBinding = "localhost:7420";
 constexpr const char* kNoWebBinding = ":0";
 constexpr const char* kWebHostVariable = "MILLRACE_WEB_HOST";
+constexpr const char* kWorkerTimeoutVariable = "MILLRACE_WORKER_TIMEOUT";
 constexpr const char* kPasswordFile = "/etc/faktory/password";
 /// After the name of the environment.
 constexpr const char* kNoPassword =
@@ -139,9 +140,10 @@ constexpr Personality kFaktoryPersonality{
     .checks_host_for_others = false,
     .web_hosts_option = "MILLRACE_WEB_HOST, or to hosts in [web] of the config files"};
 
-/// Those that are read below.
-constexpr std::array<std::string_view, 4> kReadVariables = {
-    "FAKTORY_ENV", "FAKTORY_PASSWORD", "FAKTORY_SKIP_PASSWORD", "FAKTORY_WORKER_TIMEOUT"};
+/// Those that are read below. What Faktory has no variable for has the one of `millrace serve`.
+constexpr std::array<std::string_view, 5> kReadVariables = {
+    "FAKTORY_ENV", "FAKTORY_PASSWORD", "FAKTORY_SKIP_PASSWORD", kWebHostVariable,
+    kWorkerTimeoutVariable};
 
 /// Whether Kubernetes or Docker has set it, since a service is called like that.
 bool is_of_service(std::string_view name) {
@@ -149,15 +151,16 @@ bool is_of_service(std::string_view name) {
          name.ends_with("_PORT");
 }
 
-/// Variables of Faktory that have no effect, and those that look like one. Only the names: a value
-/// may have a password in it.
+/// Variables of Faktory or Millrace that have no effect, and those that look like one. Only the
+/// names: a value may have a password in it.
 void note_ignored_variables(Config& config) {
   std::vector<std::string> ignored;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
     const std::string_view name = text.substr(0, text.find('='));
     const bool is_empty = text.size() <= name.size() + 1;
-    const bool is_meant = name.starts_with("FAKTORY") && !is_of_service(name);
+    const bool is_meant =
+        (name.starts_with("FAKTORY") || name.starts_with("MILLRACE_")) && !is_of_service(name);
     const bool is_of_redis = name == "REDIS_URL" || name == "REDIS_PROVIDER";
     const bool is_read =
         std::find(kReadVariables.begin(), kReadVariables.end(), name) != kReadVariables.end();
@@ -316,7 +319,7 @@ class FlagReader {
   }
 
   void settle_worker_timeout(std::string text) {
-    if (const auto variable = environment_variable("FAKTORY_WORKER_TIMEOUT")) text = *variable;
+    if (const auto variable = environment_variable(kWorkerTimeoutVariable)) text = *variable;
     if (!worker_timeout_.empty()) text = worker_timeout_;
     if (text.empty()) return;
     const auto set = set_timeout(read_.config.worker_timeout, text);

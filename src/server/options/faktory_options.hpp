@@ -22,10 +22,10 @@ struct FaktoryInvocation {
 [[nodiscard]] bool is_called_as_faktory(std::string_view program);
 
 /// Reads the flags of Faktory 1.10, its environment (FAKTORY_ENV, FAKTORY_PASSWORD,
-/// FAKTORY_SKIP_PASSWORD, FAKTORY_WORKER_TIMEOUT, HOME), MILLRACE_WEB_HOST and its config
-/// directory: `conf.d/*.toml`, and a certificate with its key, which switch TLS on. What has no
-/// effect is in `Config::ignored_keys`. Without HOME, the user's home is that of the password
-/// database.
+/// FAKTORY_SKIP_PASSWORD, HOME), MILLRACE_WEB_HOST and MILLRACE_WORKER_TIMEOUT for what Faktory
+/// does not have, and its config directory: `conf.d/*.toml`, and a certificate with its key, which
+/// switch TLS on. What has no effect is in `Config::ignored_keys`. Without HOME, the user's home is
+/// that of the password database.
 [[nodiscard]] FaktoryInvocation read_faktory_invocation(const std::vector<std::string>& arguments);
 
 }  // namespace millrace::server

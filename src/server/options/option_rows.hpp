@@ -110,8 +110,8 @@ inline constexpr std::array kOptionRows = {
         [](Config& c, const std::string& text) { return set_switch(c.is_finished_durable, text); },
         is_same<&Config::is_finished_durable>},
     OptionRow{
-        "worker-timeout", "SECONDS",
-        "Requeue jobs of a lost worker after this time, 5 to 86400, or off (default: 60)",
+        "worker-timeout", "TIME",
+        "Requeue jobs of a lost worker after this time, such as 90s or 5m, or off (default: 60s)",
         [](Config& c, const std::string& text) { return set_timeout(c.worker_timeout, text); },
         is_same<&Config::worker_timeout>, cli::ValueHint{.words = kOffWord}},
     OptionRow{

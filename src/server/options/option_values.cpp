@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "base/age_units.hpp"
+#include "base/duration.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
 #include "core/model/features/attempt.hpp"
@@ -36,6 +36,22 @@ Outcome<std::uint64_t> parse_bytes(const std::string& text, std::uint64_t min, s
   const bool has_unit = text.find_first_not_of("0123456789") != std::string::npos;
   if (bytes || !has_unit) return bytes;
   return Problem{bytes.error().text + ", in bytes and without a unit"};
+}
+
+/// How people write the unit that plain numbers count.
+constexpr const char* name_of_unit(std::chrono::seconds) {
+  return "s";
+}
+constexpr const char* name_of_unit(std::chrono::milliseconds) {
+  return "ms";
+}
+
+template <typename Unit>
+Outcome<Unit> read_time(const std::string& text, Unit min, Unit max) {
+  const auto time = parse_whole<Unit>(text);
+  if (time && *time >= min && *time <= max) return *time;
+  return Problem{http::concat("'", text, "' is not a time from ", min.count(), name_of_unit(min),
+                              " to ", max.count(), name_of_unit(max))};
 }
 
 /// The minimum leaves room for some jobs. The maximum is more than any machine has.
@@ -105,10 +121,10 @@ Outcome<Done> set_sync(SyncChoice& member, const std::string& text) {
   } else if (text == "off") {
     member = {.mode = SyncChoice::Mode::kOff};
   } else if (text.starts_with(kInterval)) {
-    const auto milliseconds = read_number(text.substr(kInterval.size()), 1, kSyncIntervalMaxMs);
-    if (!milliseconds) return milliseconds.error();
-    member = {.mode = SyncChoice::Mode::kInterval,
-              .interval = std::chrono::milliseconds(*milliseconds)};
+    const auto interval = read_time(text.substr(kInterval.size()), 1ms,
+                                    std::chrono::milliseconds(kSyncIntervalMaxMs));
+    if (!interval) return interval.error();
+    member = {.mode = SyncChoice::Mode::kInterval, .interval = *interval};
   } else {
     return Problem{"'" + text + "' is not always, interval:MS or off"};
   }
@@ -148,11 +164,10 @@ Outcome<Done> set_timeout(std::optional<Duration>& member, const std::string& te
     member.reset();
     return Done{};
   }
-  constexpr std::uint64_t kLeast = kWorkerTimeoutMin / 1s;
-  constexpr std::uint64_t kMost = 24 * 3600;
-  const auto seconds = read_number(text, kLeast, kMost);
+  const auto seconds = read_time<std::chrono::seconds>(
+      text, std::chrono::floor<std::chrono::seconds>(kWorkerTimeoutMin), 24h);
   if (!seconds) return Problem{seconds.error().text + ", or off"};
-  member = std::chrono::seconds(*seconds);
+  member = *seconds;
   return Done{};
 }
 
@@ -161,9 +176,10 @@ Outcome<Done> set_pushes(PushRules& member, const std::string& text) {
     member = {.is_on = text == "on"};
     return Done{};
   }
-  const auto seconds = read_number(text, 0, PushOnce::kAfterEndMax / 1s);
+  const auto seconds =
+      read_time(text, 0s, std::chrono::floor<std::chrono::seconds>(PushOnce::kAfterEndMax));
   if (!seconds) return Problem{seconds.error().text + ", or on or off"};
-  member = {.is_on = true, .after_end = std::chrono::seconds(*seconds)};
+  member = {.is_on = true, .after_end = *seconds};
   return Done{};
 }
 
@@ -173,16 +189,13 @@ Outcome<Done> set_finished(FinishedJobs::Limits& member, const std::string& text
   if (!jobs) return jobs.error();
   member.jobs_max = *jobs;
   if (comma == std::string::npos) return Done{};
-  const std::string age = text.substr(comma + 1);
-  for (const AgeUnit& each : kAgeUnits) {
-    if (!age.ends_with(each.letter)) continue;
-    const std::chrono::seconds unit(each.seconds);
-    const auto count = read_number(age.substr(0, age.size() - 1), 1, FinishedJobs::kAgeMax / unit);
-    if (!count) return count.error();
-    member.age_max = *count * unit;
-    return Done{};
+  const std::string text_of_age = text.substr(comma + 1);
+  const auto age = parse_duration(text_of_age);
+  if (!age || *age < 1s || *age > FinishedJobs::kAgeMax) {
+    return Problem{"'" + text_of_age + "' is not an age such as 90s, 30m, 24h or 7d, up to 365d"};
   }
-  return Problem{"'" + age + "' is not an age such as 90s, 30m, 24h or 7d"};
+  member.age_max = *age;
+  return Done{};
 }
 
 Outcome<Done> set_poison_after(std::uint32_t& member, const std::string& text) {
@@ -230,9 +243,10 @@ Outcome<Done> set_node(std::string& member, const std::string& text) {
 }
 
 Outcome<Done> set_lease(std::chrono::milliseconds& member, const std::string& text) {
-  const auto milliseconds = read_number(text, kLeaseMinMs, kLeaseMaxMs);
-  if (!milliseconds) return milliseconds.error();
-  member = std::chrono::milliseconds(*milliseconds);
+  const auto time = read_time(text, std::chrono::milliseconds(kLeaseMinMs),
+                              std::chrono::milliseconds(kLeaseMaxMs));
+  if (!time) return time.error();
+  member = *time;
   return Done{};
 }
 

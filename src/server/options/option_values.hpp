@@ -28,9 +28,9 @@ namespace millrace::server {
 [[nodiscard]] Outcome<Done> set_memory(std::uint64_t& member, const std::string& text);
 [[nodiscard]] Outcome<Done> set_count(std::uint64_t& member, const std::string& text);
 [[nodiscard]] Outcome<Done> set_timeout(std::optional<Duration>& member, const std::string& text);
-/// `50000` or `50000,48h`, with `s`, `m`, `h` or `d` after the age.
 /// `on`, `off`, or for how many seconds after the end of its job a push is remembered.
 [[nodiscard]] Outcome<Done> set_pushes(PushRules& member, const std::string& text);
+/// `50000` or `50000,48h`.
 [[nodiscard]] Outcome<Done> set_finished(FinishedJobs::Limits& member, const std::string& text);
 [[nodiscard]] Outcome<Done> set_poison_after(std::uint32_t& member, const std::string& text);
 /// `660`: who may connect to a unix socket, in octal. Its owner always may.

@@ -7,9 +7,9 @@
 #include <optional>
 #include <utility>
 
+#include "base/duration.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
-#include "cron/duration.hpp"
 #include "server/options/throttle_matcher.hpp"
 
 namespace millrace::server {
@@ -42,7 +42,7 @@ std::int64_t limit_in(const Setting& setting, bool is_time) {
     return parse_number<std::int64_t>(setting.text).value_or(0);
   }
   if (setting.kind != Setting::Kind::kString || !is_time) return 0;
-  return cron::parse_whole_seconds(setting.text).value_or(std::chrono::seconds{}).count();
+  return parse_whole<std::chrono::seconds>(setting.text).value_or(std::chrono::seconds{}).count();
 }
 
 /// The limits of one name, while its settings are read.

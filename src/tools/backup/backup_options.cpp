@@ -4,8 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "base/age_units.hpp"
-#include "base/number.hpp"
+#include "base/duration.hpp"
 
 namespace millrace::tools {
 namespace {
@@ -20,18 +19,6 @@ constexpr const char* kRestoreFooter =
     "BACKUP is the directory of a backup, or a stream: a file, or `-` for stdin. Name all those "
     "that have files of the latest one.\n"
     "Exit status 0: restored. 1: not restored. 2: wrong arguments.";
-
-/// As in `7d`, at most a hundred years.
-std::optional<Duration> parse_age(std::string_view text) {
-  constexpr std::uint64_t kSecondsMax = std::uint64_t{100} * 365 * 86'400;
-  for (const AgeUnit& unit : kAgeUnits) {
-    if (text.empty() || text.back() != unit.letter) continue;
-    const auto number = parse_number<std::uint64_t>(text.substr(0, text.size() - 1));
-    if (!number || *number > kSecondsMax / unit.seconds) return std::nullopt;
-    return std::chrono::seconds(*number * unit.seconds);
-  }
-  return std::nullopt;
-}
 
 }  // namespace
 
@@ -83,8 +70,10 @@ Outcome<BackupChoice> backup_of(const BackupTexts& texts) {
   if (choice.to.empty()) choice.to = texts.to;
   if (choice.to.empty()) return Problem{"DEST is required: a new directory, or - for stdout"};
   if (texts.keep.empty()) return choice;
-  choice.keep = parse_age(texts.keep);
-  if (!choice.keep) return Problem{"--keep needs a number and s, m, h or d, such as 7d"};
+  choice.keep = parse_duration(texts.keep);
+  if (choice.keep.value_or(Duration{-1}) < Duration{}) {
+    return Problem{"--keep needs a duration such as 7d or 36h"};
+  }
   if (!is_growing(choice)) {
     return Problem{"--keep is for a backup that grows: give --since DEST too"};
   }

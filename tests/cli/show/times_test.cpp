@@ -4,16 +4,18 @@
 
 namespace millrace::cli {
 
-TEST_CASE("duration: a number of seconds, or one with a unit") {
+TEST_CASE("duration: a number of seconds, or numbers with units") {
   CHECK(parse_seconds("90") == 90u);
   CHECK(parse_seconds("90s") == 90u);
   CHECK(parse_seconds("30m") == 1800u);
   CHECK(parse_seconds("2h") == 7200u);
   CHECK(parse_seconds("7d") == 604'800u);
+  CHECK(parse_seconds("1.5h") == 5400u);
+  CHECK(parse_seconds("1h30m") == 5400u);
 }
 
 TEST_CASE("duration: other texts are none") {
-  for (const char* text : {"", "0", "0h", "h", "-1h", "+1h", "1 h", "1.5h", "1w", "1hh"}) {
+  for (const char* text : {"", "0", "0h", "h", "-1h", "1 h", "1.5s", "1w", "1hh"}) {
     CAPTURE(text);
     CHECK_FALSE(parse_seconds(text));
   }

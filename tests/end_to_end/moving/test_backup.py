@@ -199,7 +199,7 @@ class StreamTest(BackupTest):
             (["backup", "data"], "DEST is required"),
             (["backup", "data", "one", "--to", "two"], "DEST and --to mean the same"),
             (["backup", "data", "one", "--keep", "7d"], "--keep is for a backup that grows"),
-            (["backup", "data", "one", "--since", "one", "--keep", "7"], "--keep needs a number"),
+            (["backup", "data", "one", "--since", "one", "--keep", "7"], "--keep needs a duration"),
             (["restore", "one"], "--to is required"),
             (["restore", "one", "--to", "two", "--until", "ten"], "--until needs a time such as"),
         ):

@@ -10,12 +10,13 @@ TEST_CASE("retry delays: seconds, or numbers with units") {
   CHECK(parse_delay("90") == 90);
   CHECK(parse_delay("90s") == 90);
   CHECK(parse_delay("1m30s") == 90);
+  CHECK(parse_delay("1.5m") == 90);
   CHECK(parse_delay("1d2h") == 93'600);
   CHECK(parse_delay("365d") == kRetryDelayMax);
 }
 
 TEST_CASE("retry delays: what is no time from a second to a year is none") {
-  for (const char* text : {"", "0", "0s", "-1", "1.5", "s", "1x", "10 s", "1m30", "366d",
+  for (const char* text : {"", "0", "0s", "-1", "1.5", "1.5s", "s", "1x", "10 s", "1m30", "366d",
                            "99999999999", "4294967296s"}) {
     CHECK_FALSE(parse_delay(text));
   }

@@ -182,7 +182,7 @@ TEST_CASE("cron config: jitter, which makes no other entry") {
   CHECK(with("\njitter = \"1h\"").jitter == 1h);
   CHECK(with("\njitter = 5").id == with("").id);
   CHECK(with("\njitter = 5").content == with("").content);
-  for (const char* wrong : {"-1", "3601", "1.5", "\"5\"", "\"61m\"", "\"1.5s\"", "\"-1s\""}) {
+  for (const char* wrong : {"-1", "3601", "1.5", "\"61m\"", "\"1.5s\"", "\"-1s\""}) {
     CHECK(problem_of(entry(kDaily + "\njitter = " + wrong, "type = \"A\"")) ==
           "a.toml:3: jitter must be a whole number of seconds from 0 to 3600");
   }

@@ -56,4 +56,11 @@ TEST_CASE("address: a unix path of 107 bytes fits, one of 108 does not") {
 }
 
 }  // namespace
+TEST_CASE("address: a host alone may have brackets") {
+  CHECK(without_brackets("[::1]") == "::1");
+  CHECK(without_brackets("::1") == "::1");
+  CHECK(without_brackets("[]") == "");
+  CHECK(without_brackets("[") == "[");
+}
+
 }  // namespace millrace::server

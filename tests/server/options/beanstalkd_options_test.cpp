@@ -46,6 +46,11 @@ TEST_CASE("beanstalkd options: values follow their flag, or are attached to it")
   CHECK(config.personality.announcement == Personality::Announcement::kBeanstalkd);
 }
 
+TEST_CASE("beanstalkd options: an IPv6 address may have brackets") {
+  CHECK(config_of({"-l", "[::]"}).beanstalk->text() == "[::]:11300");
+  CHECK(config_of({"-l", "::"}).beanstalk->text() == "[::]:11300");
+}
+
 TEST_CASE("beanstalkd options: -s is the size of journal files, which hold the longest job") {
   CHECK(config_of({}).segment_bytes == Config{}.segment_bytes);
   CHECK(config_of({"-s", "10485760"}).segment_bytes == 10485760);

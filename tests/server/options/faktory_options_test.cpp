@@ -17,9 +17,9 @@ class Home {
     unsetenv("FAKTORY_ENV");
     unsetenv("FAKTORY_PASSWORD");
     unsetenv("FAKTORY_SKIP_PASSWORD");
-    unsetenv("FAKTORY_WORKER_TIMEOUT");
     for (const char* const name :
-         {"FAKTORY_URL", "FAKTORY_PROVIDER", "FAKTORY_BIN", "REDIS_URL", "REDIS_PROVIDER"}) {
+         {"MILLRACE_WORKER_TIMEOUT", "MILLRACE_WEB_HOST", "MILLRACE_URL", "FAKTORY_URL",
+          "FAKTORY_PROVIDER", "FAKTORY_BIN", "REDIS_URL", "REDIS_PROVIDER"}) {
       unsetenv(name);
     }
     std::filesystem::create_directories(scratch_.path("files/conf.d"));
@@ -220,9 +220,11 @@ TEST_CASE(
   CHECK(home.config().worker_timeout == 60s);
   CHECK(home.config_by("[faktory]\nworker_timeout = 120\n").worker_timeout == 120s);
   CHECK_FALSE(home.config_by("[faktory]\nworker_timeout = \"off\"\n").worker_timeout);
-  const Variable variable("FAKTORY_WORKER_TIMEOUT", "300");
+  const Variable variable("MILLRACE_WORKER_TIMEOUT", "5m");
   CHECK(home.config().worker_timeout == 300s);
+  CHECK(home.config().ignored_keys.empty());
   CHECK(home.config({"-worker-timeout", "10"}).worker_timeout == 10s);
+  CHECK(home.config({"-worker-timeout", "60s"}).worker_timeout == 60s);
   CHECK(home.config({"--worker-timeout=20"}).worker_timeout == 20s);
   CHECK(home.failure({"-worker-timeout", "4"}).find("worker-timeout: ") != std::string::npos);
 }

@@ -99,7 +99,7 @@ TEST_CASE("throttles table: times may be texts, as Go writes them") {
   CHECK(rules[0].limits.rate_s == 90);
   const std::string expected =
       "a:2: throttles.q: timeout must be a whole number from 1 to 1000000000";
-  for (const char* const time : {"0s", "-1s", "1500ms", "60", "1d", "1000000001s", ""}) {
+  for (const char* const time : {"0s", "-1s", "1500ms", "1w", "1000000001s", ""}) {
     CAPTURE(time);
     CHECK(problem_of("{ worker = 1, timeout = \"" + std::string(time) + "\" }") == expected);
   }

@@ -127,6 +127,19 @@ TEST_CASE("config: a time after which workers are gone, and how often, have limi
   CHECK(refusal({"--poison-after=11"}).starts_with("--poison-after"));
 }
 
+TEST_CASE("config: times have units, or are numbers of the unit that the option names") {
+  CHECK(serve({"--worker-timeout=90s"}).worker_timeout == 90s);
+  CHECK(serve({"--worker-timeout=1.5m"}).worker_timeout == 90s);
+  CHECK(refusal({"--worker-timeout=4"}) ==
+        "--worker-timeout: '4' is not a time from 5s to 86400s, or off");
+  CHECK(refusal({"--worker-timeout=5.5s"}).starts_with("--worker-timeout: '5.5s' is not a time"));
+  CHECK(serve({"--push-once=10m"}).pushes.after_end == 10min);
+  CHECK(serve({"--keep-finished=7,1h30m"}).finished.age_max == 90min);
+  CHECK(refusal({"--keep-finished=7,90"}).find("is not an age such as") != std::string::npos);
+  CHECK(refusal({"--keep-finished=7,366d"}).find("up to 365d") != std::string::npos);
+  CHECK(serve({"--sync=interval:0.25s"}).sync.interval == 250ms);
+}
+
 TEST_CASE("config: two ports at one address are refused") {
   CHECK(refusal({"--web=127.0.0.1:7419"}) ==
         "--faktory and --web are both 127.0.0.1:7419; each port needs an address of its own");
@@ -311,7 +324,7 @@ TEST_CASE("verbs: a variable that makes no sense is refused where it is needed")
 TEST_CASE("config: a value that makes no sense is refused with its option") {
   CHECK(refusal({"--sync", "sometimes"}) ==
         "--sync: 'sometimes' is not always, interval:MS or off");
-  CHECK(refusal({"--sync", "interval:0"}) == "--sync: '0' is not a number from 1 to 3600000");
+  CHECK(refusal({"--sync", "interval:0"}) == "--sync: '0' is not a time from 1ms to 3600000ms");
   CHECK(refusal({"--max-job-size", "1073741825"}) ==
         "--max-job-size: '1073741825' is not a number from 0 to 1073741824");
   CHECK(refusal({"--max-job-size", "64k"}).starts_with("--max-job-size: '64k' is not"));
@@ -511,7 +524,7 @@ TEST_CASE("config: an empty value of a tool is no value left out") {
 
 TEST_CASE("config: a shared log") {
   const server::Config config =
-      read_invocation({"serve", "--log", "nats://a/jobs", "--node=n-1", "--lease=500"}).config;
+      read_invocation({"serve", "--log", "nats://a/jobs", "--node=n-1", "--lease=0.5s"}).config;
   CHECK(config.log == "nats://a/jobs");
   CHECK(config.node == "n-1");
   CHECK(config.lease == std::chrono::milliseconds(500));
@@ -532,7 +545,7 @@ TEST_CASE("config: what a shared log does not go with is refused") {
   CHECK(refusal({"--log=nats://a/jobs", "--node=a b"}) ==
         "--node: 'a b' is not 1 to 64 letters, digits, '-', '_' and '.'");
   CHECK(refusal({"--log=nats://a/jobs", "--node=a", "--lease=50"}) ==
-        "--lease: '50' is not a number from 200 to 60000");
+        "--lease: '50' is not a time from 200ms to 60000ms");
 }
 
 TEST_CASE("config: cron entries of the config file, and of conf.d beside it") {

@@ -1,8 +1,8 @@
-#include "cron/duration.hpp"
+#include "base/duration.hpp"
 
 #include "support/doctest.hpp"
 
-namespace millrace::cron {
+namespace millrace {
 
 using namespace std::chrono_literals;
 
@@ -10,6 +10,8 @@ TEST_CASE("duration: numbers with units, as Go has them") {
   CHECK(parse_duration("0") == 0ns);
   CHECK(parse_duration("5s") == 5s);
   CHECK(parse_duration("30m") == 30min);
+  CHECK(parse_duration("7d") == 7 * 24h);
+  CHECK(parse_duration("1d12h") == 36h);
   CHECK(parse_duration("1478s") == 1478s);
   CHECK(parse_duration("1h30m5s") == 1h + 30min + 5s);
   CHECK(parse_duration("3h30m3h") == 6h + 30min);
@@ -49,20 +51,26 @@ TEST_CASE("duration: 64 bits of nanoseconds, and no more") {
 
 TEST_CASE("duration: what is none") {
   for (const char* const text :
-       {"",    "3",   "-",    "+",    "s",     ".",  "-.",   ".s",    "+.s",    "1d",   "5 s",
+       {"",    "3",   "-",    "+",    "s",     ".",  "-.",   ".s",    "+.s",    "1w",   "5 s",
         " 5s", "5s ", "--5s", "1e3s", "1h-5m", "5S", "0x5s", "\xB5s", "1\xB5s", "1..5s"}) {
     CAPTURE(text);
     CHECK_FALSE(parse_duration(text));
   }
 }
 
-TEST_CASE("duration: whole seconds") {
-  CHECK(parse_whole_seconds("1m30s") == 90s);
-  CHECK(parse_whole_seconds("0.5m") == 30s);
-  CHECK(parse_whole_seconds("0") == 0s);
-  CHECK_FALSE(parse_whole_seconds("1.5s"));
-  CHECK_FALSE(parse_whole_seconds("-1s"));
-  CHECK_FALSE(parse_whole_seconds("90"));
+TEST_CASE("duration: whole units, which plain numbers count") {
+  const auto seconds = parse_whole<std::chrono::seconds>;
+  CHECK(seconds("90") == 90s);
+  CHECK(seconds("1m30s") == 90s);
+  CHECK(seconds("1.5m") == 90s);
+  CHECK(seconds("0") == 0s);
+  CHECK(seconds("4294967295") == 4'294'967'295s);
+  for (const char* const text : {"1.5s", "1.5", "-1s", "-1", "+1", "4294967296", "", "s"}) {
+    CAPTURE(text);
+    CHECK_FALSE(seconds(text));
+  }
+  CHECK(parse_whole<std::chrono::milliseconds>("1.5s") == 1500ms);
+  CHECK(parse_whole<std::chrono::milliseconds>("250") == 250ms);
 }
 
-}  // namespace millrace::cron
+}  // namespace millrace

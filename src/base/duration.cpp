@@ -1,4 +1,4 @@
-#include "cron/duration.hpp"
+#include "base/duration.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 #include "base/text.hpp"
 
-namespace millrace::cron {
+namespace millrace {
 namespace {
 
 /// One more than fits, so that the most negative time does.
@@ -14,8 +14,15 @@ constexpr std::uint64_t kMax = std::uint64_t{1} << 63;
 
 /// µ has two code points.
 constexpr std::pair<std::string_view, std::uint64_t> kUnits[] = {
-    {"ns", 1},         {"us", 1'000},        {"\xC2\xB5s", 1'000},  {"\xCE\xBCs", 1'000},
-    {"ms", 1'000'000}, {"s", 1'000'000'000}, {"m", 60'000'000'000}, {"h", 3'600'000'000'000},
+    {"ns", 1},
+    {"us", 1'000},
+    {"\xC2\xB5s", 1'000},
+    {"\xCE\xBCs", 1'000},
+    {"ms", 1'000'000},
+    {"s", 1'000'000'000},
+    {"m", 60'000'000'000},
+    {"h", 3'600'000'000'000},
+    {"d", 86'400'000'000'000},
 };
 
 /// What `text` begins with up to the first character for which `ends` is true; removed from it.
@@ -89,11 +96,4 @@ std::optional<std::chrono::nanoseconds> parse_duration(std::string_view text) {
   return std::chrono::nanoseconds(static_cast<std::int64_t>(is_negative ? 0 - total : total));
 }
 
-std::optional<std::chrono::seconds> parse_whole_seconds(std::string_view text) {
-  const auto duration = parse_duration(text);
-  if (!duration || duration->count() < 0) return std::nullopt;
-  const auto whole = std::chrono::duration_cast<std::chrono::seconds>(*duration);
-  return whole == *duration ? std::optional(whole) : std::nullopt;
-}
-
-}  // namespace millrace::cron
+}  // namespace millrace
