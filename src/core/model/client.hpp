@@ -33,7 +33,7 @@ struct Client {
   Time next_note{};           ///< when its FETCH is noted again: see `WorkerRegistry::note_fetch`
   bool keeps_jobs = false;    ///< its end does not mean that its worker is lost
   bool has_taken = false;     ///< it was handed a job
-  bool worker_beats = false;  ///< its worker has sent a BEAT
+  bool worker_beats = false;  ///< as `Worker::beats_steadily`
   std::optional<Wait> wait;
   bool is_woken = false;  ///< in the list that `Broker::take_woken` gives
 };

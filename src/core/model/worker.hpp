@@ -24,8 +24,13 @@ struct Worker {
   std::int64_t rss_kb = 0;
   State state = State::kRunning;
   Time started_at{};
-  Time last_beat{};            ///< or of its first connection
-  bool has_beaten = false;     ///< some clients never do
+  Time last_beat{};         ///< or of its first connection
+  bool has_beaten = false;  ///< some clients never do
+  /// It has sent a BEAT, and said no HELLO after that and after a connection had closed without
+  /// END. Some clients open a connection for each command, BEAT included, and share their wid: when
+  /// all of them run jobs, they are silent, and live.
+  bool beats_steadily = false;
+  bool has_dropped = false;    ///< a connection, without END, since the last such HELLO
   bool may_hold_jobs = false;  ///< of before its present connections
   std::set<ClientId> clients;
   ServedQueues queues;  ///< that it asks for

@@ -384,6 +384,7 @@ void Model::connect_worker(ClientNumber client, const std::string& wid, Time now
   const bool is_known = std::any_of(clients_.begin(), clients_.end(),
                                     [&](const auto& entry) { return entry.second.wid == wid; });
   if (!is_known) beats_[wid] = now;
+  if (dropping_.erase(wid) > 0) beating_.erase(wid);
   gone_.erase(wid);
   clients_[client].is_worker = true;
   clients_[client].wid = wid;
@@ -444,7 +445,7 @@ bool Model::evict(ClientNumber client, Time now) {
   forget_unused();
   // A new connection of that name is that of a new worker.
   const std::string wid = std::exchange(self.wid, "");
-  if (!is_connected(wid)) beating_.erase(wid);
+  if (!is_connected(wid)) forget_beats(wid);
   const bool holds_job = std::any_of(facts.jobs.begin(), facts.jobs.end(), [&](const auto& entry) {
     const ModelJob& job = entry.second;
     return job.state == JobState::kReserved && job.client == 0 && !wid.empty() && job.wid == wid;
@@ -522,6 +523,7 @@ void Model::restart() {
   }
   gone_.clear();
   beating_.clear();
+  dropping_.clear();
   takers_.clear();
   unserved_.clear();
   for (auto& [id, job] : facts.jobs) job.aged.clear();

@@ -400,6 +400,7 @@ class Model {
 
   // Workers that are gone (model_workers.cpp).
   void note_gone(const std::string& wid, Time now);
+  bool forget_beats(const std::string& wid);
   void bring_back_lost(Time now);
   [[nodiscard]] bool is_connected(const std::string& wid) const;
   [[nodiscard]] bool is_lost(const ModelJob& job, Time now) const;
@@ -464,7 +465,8 @@ class Model {
     bool has_beaten = false;
   };
   std::map<std::string, Gone> gone_;  ///< workers without a connection
-  std::set<std::string> beating_;     ///< connected workers that have sent a BEAT
+  std::set<std::string> beating_;     ///< connected workers that have sent a BEAT, steadily
+  std::set<std::string> dropping_;    ///< connected workers that have lost a connection since
   std::set<std::string> takers_;      ///< workers that had a job since the start
   bool has_expiring_ = false;         ///< a job was pushed that expires
   std::set<std::string> unserved_;    ///< queues that those who wait for them look at next

@@ -19,6 +19,7 @@ void Model::set_worker_rules(Time now) {
   brings_back_lost_ = true;
   gone_.clear();
   beating_.clear();
+  dropping_.clear();
   for (const auto& [id, job] : facts.jobs) {
     const bool is_of_worker = job.state == JobState::kReserved && job.client == 0;
     if (is_of_worker && !job.wid.empty())
@@ -31,10 +32,21 @@ bool Model::is_connected(const std::string& wid) const {
                      [&](const auto& entry) { return entry.second.wid == wid; });
 }
 
-/// Its last connection has closed. Only one that has sent a BEAT is lost by that.
+/// Whether it had sent a BEAT. What it does next is as that of a new worker.
+bool Model::forget_beats(const std::string& wid) {
+  dropping_.erase(wid);
+  return beating_.erase(wid) > 0;
+}
+
+/// A connection has closed. By the last one a worker is lost that has sent a BEAT, and opened no
+/// other connection since one had closed.
 void Model::note_gone(const std::string& wid, Time now) {
-  if (wid.empty() || is_connected(wid)) return;
-  const bool has_beaten = beating_.erase(wid) > 0;
+  if (wid.empty()) return;
+  if (is_connected(wid)) {
+    dropping_.insert(wid);
+    return;
+  }
+  const bool has_beaten = forget_beats(wid);
   gone_[wid] = {.lost_at = now + kWorkerTimeout, .noted_at = now, .has_beaten = has_beaten};
 }
 

@@ -18,7 +18,7 @@ void GoneWorkers::add(const Worker& worker, bool keeps_jobs, Time now) {
                           .pid = worker.pid,
                           .due = due,
                           .keeps_jobs = keeps_jobs,
-                          .has_beaten = worker.has_beaten};
+                          .has_beaten = worker.beats_steadily};
   if (due != kNever) due_.emplace(due, worker.wid);
 }
 

@@ -23,7 +23,8 @@ Answer<Done> WorkerRegistry::add(ClientId id, WorkerHello hello, Time now) {
   const auto [place, is_new] = workers_.try_emplace(hello.wid);
   Worker& worker = place->second;
   worker.clients.insert(id);
-  client.worker_beats = worker.has_beaten;
+  if (std::exchange(worker.has_dropped, false)) note_beats(worker, false);
+  client.worker_beats = worker.beats_steadily;
   if (!is_new) return Done{};
   worker.wid = std::move(hello.wid);
   worker.hostname = std::move(hello.hostname);
@@ -43,6 +44,7 @@ void WorkerRegistry::remove(const Client& client, Time now) {
   const std::size_t erased = worker->second.clients.erase(client.id);
   CHECK(erased == 1);
   worker->second.may_hold_jobs |= client.has_taken;
+  worker->second.has_dropped |= !client.keeps_jobs;
   // A worker may connect again: its jobs stay reserved until its time is over.
   if (!worker->second.clients.empty()) return;
   if (worker->second.may_hold_jobs) parts_.gone.add(worker->second, client.keeps_jobs, now);
@@ -54,11 +56,16 @@ Answer<Worker::State> WorkerRegistry::beat(std::string_view wid, Worker::State a
   const auto found = workers_.find(std::string(wid));
   if (found == workers_.end()) return Refusal::kNotFound;
   found->second.last_beat = now;
-  if (!std::exchange(found->second.has_beaten, true)) {
-    for (const ClientId id : found->second.clients) parts_.clients.at(id).worker_beats = true;
-  }
+  found->second.has_beaten = true;
+  note_beats(found->second, true);
   found->second.rss_kb = rss_kb;
   return advance(found->second, asked, now);
+}
+
+/// Its connections know it, too, since each FETCH asks.
+void WorkerRegistry::note_beats(Worker& worker, bool are_steady) {
+  if (std::exchange(worker.beats_steadily, are_steady) == are_steady) return;
+  for (const ClientId id : worker.clients) parts_.clients.at(id).worker_beats = are_steady;
 }
 
 Answer<Worker::State> WorkerRegistry::tell(std::string_view wid, Worker::State asked, Time now) {

@@ -60,6 +60,7 @@ class WorkerRegistry {
  private:
   [[nodiscard]] bool has_taken(const Worker& worker) const;
   void note_queues(Client& client, const std::vector<std::string_view>& queues, Time now);
+  void note_beats(Worker& worker, bool are_steady);
   Worker::State advance(Worker& worker, Worker::State asked, Time now);
   void evict(const Worker& worker, Time now);
 

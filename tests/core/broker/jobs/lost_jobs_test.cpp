@@ -155,6 +155,53 @@ TEST_CASE("lost jobs: a client that opens a connection for each command keeps it
   CHECK(fixture.state(id) == JobState::kReserved);
 }
 
+TEST_CASE("lost jobs: clients that share a wid, and beat on connections of their own, keep them") {
+  LostJobsFixture fixture;
+  const ClientId waiting = fixture.quiet_worker("w");
+  CHECK(fixture.wait_for(waiting, {"default"}, "w"));
+  fixture.leave(fixture.worker("w"));
+  const ClientId fetching = fixture.quiet_worker("w");
+  const JobId waited_for = fixture.push("x");
+  const JobId fetched = fixture.push("y");
+  CHECK(fixture.fetch(fetching, "w") == fetched);
+  fixture.leave(waiting);
+  fixture.leave(fetching);
+  fixture.advance(600s);
+  CHECK(fixture.state(waited_for) == JobState::kReserved);
+  CHECK(fixture.state(fetched) == JobState::kReserved);
+}
+
+TEST_CASE("lost jobs: a worker that replaced a connection is lost once it has beaten again") {
+  for (const bool has_beaten : {false, true}) {
+    LostJobsFixture fixture;
+    const JobId id = fixture.push("x");
+    const ClientId first = fixture.worker("w");
+    fixture.leave(fixture.quiet_worker("w"));
+    const ClientId second = fixture.quiet_worker("w");
+    CHECK(fixture.fetch(first, "w") == id);
+    if (has_beaten) fixture.beat("w");
+    fixture.leave(first);
+    fixture.leave(second);
+    fixture.advance(60s);
+    CHECK(fixture.state(id) == (has_beaten ? JobState::kReady : JobState::kReserved));
+  }
+}
+
+TEST_CASE("lost jobs: a worker that replaced a connection after END is lost") {
+  LostJobsFixture fixture;
+  const JobId id = fixture.push("x");
+  const ClientId first = fixture.worker("w");
+  const ClientId ended = fixture.quiet_worker("w");
+  fixture.broker.workers().end(ended);
+  fixture.leave(ended);
+  const ClientId second = fixture.quiet_worker("w");
+  CHECK(fixture.fetch(second, "w") == id);
+  fixture.leave(first);
+  fixture.leave(second);
+  fixture.advance(60s);
+  CHECK(fixture.state(id) == JobState::kReady);
+}
+
 TEST_CASE("lost jobs: a worker that beats after it took the job is lost, too") {
   LostJobsFixture fixture;
   const JobId id = fixture.push("x");
