@@ -11,6 +11,8 @@ from servers import Millrace, serving, wait_until
 BODY_BYTES_MAX = 65535
 # The server's timers are within 50 ms; the rest is for a busy machine.
 LATE_SECONDS_MAX = 1.5
+# A long job is so much longer than a silent Faktory worker is waited for.
+MARGIN_S = 15
 
 
 @contextmanager
@@ -271,6 +273,71 @@ def through(**kind):
     return run
 
 
+def lost(library):
+    """A worker is killed: its connection closes, and its job is at once another's."""
+    with (
+        serving() as server,
+        driving(library, server) as worker,
+        driving(library, server) as other,
+    ):
+        job = worker.put(b"held", ttr=600)
+        assert is_same(worker.reserve(1), job, b"held")
+        assert other.reserve() is None
+        began = time.monotonic()
+        worker.kill()
+        reserved = other.reserve(5)
+        seconds = time.monotonic() - began
+        assert is_same(reserved, job, b"held")
+        assert seconds < LATE_SECONDS_MAX, f"back after {seconds} s"
+        other.do("delete", reserved[0])
+        wait_until(lambda: server.jobs_left("default") == 0, "none left")
+    return f"another's after {seconds:.2f} s, with 600 s of its TTR left; done"
+
+
+def long(library, timeout):
+    """A worker says nothing until its job is done: its TTR counts, and no other time."""
+    with (
+        serving(config=f"worker-timeout = {timeout}\n") as server,
+        driving(library, server) as worker,
+        driving(library, server) as other,
+    ):
+        seconds = timeout + MARGIN_S
+        end = time.monotonic() + seconds
+        job = worker.put(b"long", ttr=seconds + MARGIN_S)
+        reserved = worker.reserve(1)
+        assert is_same(reserved, job, b"long")
+        while time.monotonic() < end:
+            assert other.reserve(5) is None
+        worker.do("delete", reserved[0])
+        assert other.reserve() is None and server.jobs_left("default") == 0
+    return f"ran {seconds} s, had by no other; done"
+
+
+def long_over_restart(library):
+    """The server's death closes the connection: the job is at once another's, who ends it."""
+    with (
+        serving() as server,
+        driving(library, server) as worker,
+        driving(library, server) as other,
+    ):
+        job = worker.put(b"long", ttr=600)
+        reserved = worker.reserve(1)
+        assert is_same(reserved, job, b"long")
+        assert other.reserve() is None
+        server.kill()
+        server.start()
+        began = time.monotonic()
+        found = steadily(other, lambda: other.reserve(5))
+        seconds = time.monotonic() - began
+        assert is_same(found, job, b"long")
+        assert seconds < LATE_SECONDS_MAX, f"back after {seconds} s"
+        refused(worker, "delete", reserved[0])
+        assert server.jobs_left("default") == 1
+        other.do("delete", found[0])
+        wait_until(lambda: server.jobs_left("default") == 0, "none left")
+    return f"another's {seconds:.2f} s after the start; done"
+
+
 class Flow:
     """One driver puts so many jobs, another reserves and deletes, each in a thread of its own. They
     connect again when the server is gone."""
@@ -346,6 +413,9 @@ CASES = {
     "largest": largest,
     "restart": restart,
     "upgrade": upgrade,
+    "lost": lost,
+    "long": long,
+    "long-restart": long_over_restart,
 }
 # Only where the library offers it.
 OFFERED = {"tls": through(tls=True), "unix": through(unix=True)}

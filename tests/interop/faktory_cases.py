@@ -7,6 +7,7 @@ from datetime import datetime, timedelta, timezone
 
 from faktory_access import password, password_over_tls, tls
 from faktory_killed import killed
+from faktory_long import blocked, blocked_over_restart, long, long_over_restart
 from faktory_lost import lost
 from faktory_restarts import restart, upgrade
 from faktory_steps import (
@@ -279,4 +280,11 @@ CASES = {
     "upgrade": upgrade,
     "killed": killed,
     "lost": lost,
+    "long": long,
+}
+# Only where the library offers it.
+OFFERED = {
+    "long-restart": long_over_restart,
+    "blocked": blocked,
+    "blocked-restart": blocked_over_restart,
 }

@@ -1,8 +1,10 @@
 """What the cases of the Faktory protocol have in common."""
 
+import time
 from contextlib import contextmanager
 
-from servers import wait_until
+from programs import Background
+from servers import Faktory, Gone, wait_until
 
 
 @contextmanager
@@ -54,3 +56,45 @@ def wait_for_state(server, jid, state, seconds=30):
 
     wait_until(is_there, f"{jid} is {state}", seconds)
     return server.job(jid)
+
+
+class Rival:
+    """Another worker that asks for jobs of the queue `default` all the time. `had` is when it got
+    which."""
+
+    WID = "rival-0001"
+
+    def __init__(self, server):
+        self.server = server
+        self.had = {}
+        self.is_told_to_end = False
+        self.background = Background(self.run)
+
+    def connect(self):
+        return Faktory(self.server.server.faktory_address, wid=self.WID)
+
+    def run(self):
+        while not self.is_told_to_end:
+            try:
+                self.fetch(self.connect())
+            except Gone:
+                time.sleep(0.05)  # the server may be away for a moment
+
+    def fetch(self, client):
+        try:
+            while not self.is_told_to_end:
+                if found := client.fetch("default"):
+                    self.had[found["jid"]] = time.monotonic()
+        finally:
+            client.close()
+
+    def ack(self, jid):
+        client = self.connect()
+        try:
+            assert client.ack(jid) == "+OK", jid
+        finally:
+            client.close()
+
+    def end(self):
+        self.is_told_to_end = True
+        self.background.finish(30)

@@ -25,8 +25,13 @@ class Library:
     command: list
     # Cases that it has nothing for, and why.
     lacks: dict = field(default_factory=dict)
-    # What only few have: ways to the server.
+    # What only few have: ways to the server, and to hold up their heartbeat.
     offers: list = field(default_factory=list)
+    # All that it takes part in, if it has too little for the others.
+    cases: list = field(default_factory=list)
+    # Where no package registry has it: what `git fetch` gets, into {build}/NAME.
+    repository: str = ""
+    commit: str = ""
     # How many bits of an integer it sends, and gives to a handler, as they are.
     integer_bits: int = 70
     # What a worker calls its machine, if that is not its name.
@@ -35,6 +40,8 @@ class Library:
     reads_all_jobs: bool = True
     # Whether it fails a job that it has no handler for; else its worker ends.
     fails_unknown_jobs: bool = True
+    # Whether its worker sends BEAT while it has a connection open. Only then its silence tells.
+    beats: bool = True
     # Whether its worker goes on when the server was away for a moment.
     survives_restart: bool = False
     # What it can put and reserve: `any` bytes, only `text`, or anything but a line end (`line`).
@@ -46,6 +53,13 @@ class Library:
     def number(self):
         """The version without where it is from, and without what Debian adds to it."""
         return self.version.partition(",")[0]
+
+    @property
+    def is_here(self):
+        return self.name not in self.language.unreachable
+
+    def takes_part_in(self, case):
+        return not self.cases or case in self.cases + self.offers
 
     def start(self, kind, server, *arguments, **environment):
         return kind(
@@ -134,6 +148,8 @@ class Language:
         self.build = os.path.join(BUILD, name)
         with open(os.path.join(self.folder, "interop.toml"), "rb") as file:
             self.said = tomllib.load(file)
+        # Libraries whose repository could not be reached, and what git said.
+        self.unreachable = {}
         self.faktory = self.libraries("faktory")
         self.beanstalk = self.libraries("beanstalk")
         self.examples = Examples(self, **self.said.get("examples", {}))
@@ -168,7 +184,26 @@ class Language:
         for line in self.said.get("install", []):
             self.shell(line)
         libraries = self.faktory + self.beanstalk
-        return ", ".join(f"{library.name} {library.version}" for library in libraries)
+        for library in libraries:
+            if library.repository:
+                self.fetch(library)
+        here = [library for library in libraries if library.is_here]
+        return ", ".join(f"{library.name} {library.version}" for library in here)
+
+    def fetch(self, library):
+        """Its source, which the commit's hash vouches for."""
+        place = f"'{{build}}/{library.name}'"
+        git = f"git -C {place} -c http.lowSpeedLimit=1 -c http.lowSpeedTime=30"
+        try:
+            self.shell(f"""
+                git init --quiet {place}
+                {git} cat-file -e {library.commit} 2>/dev/null ||
+                  {git} fetch --quiet --depth 1 {library.repository} {library.commit}
+            """, {"GIT_TERMINAL_PROMPT": "0"})
+        except AssertionError as error:
+            self.unreachable[library.name] = str(error).strip().rpartition("\n")[2]
+            return
+        self.shell(f"{git} checkout --quiet --force {library.commit}")
 
     def shell(self, line, environment=None):
         """Runs a command in the folder; what it prints. Raises when it fails."""

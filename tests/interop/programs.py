@@ -56,13 +56,16 @@ class Process:
         start = max(0, os.fstat(descriptor).st_size - ERROR_BYTES_MAX)
         return os.pread(descriptor, ERROR_BYTES_MAX, start).decode(errors="replace")
 
-    def end(self):
-        """Leaves nothing of it, nor of what it started."""
+    def kill(self):
         try:
             os.killpg(self.process.pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
         self.process.wait()
+
+    def end(self):
+        """Leaves nothing of it, nor of what it started."""
+        self.kill()
         self.reader.join(5)
         self.errors.close()
 
@@ -210,6 +213,11 @@ class Worker:
         """From now on its end is no reason to start it again."""
         with self.lock:
             self.is_told_to_end = True
+
+    def kill(self):
+        """As the system does that is out of memory."""
+        self.expect_end()
+        self.program.kill()
 
     def runs_of(self, jid, jobtype=None):
         return [

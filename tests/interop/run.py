@@ -33,10 +33,16 @@ from suites import run_suite  # noqa: E402
 
 # The cases mostly wait.
 AT_A_TIME = 10
-LONG = ("killed", "lost", "suite", "example", "restart", "upgrade", "retry", "quiet", "password")
+# Where the server's timeout of silent workers matters.
+SILENT = {
+    "Faktory": ("lost", "long", "long-restart", "blocked", "blocked-restart"),
+    "beanstalk": ("long",),
+}
+LONG = (*SILENT["Faktory"], "killed", "suite", "example", "restart", "upgrade", "retry", "quiet",
+        "password")
 STREAMS = ("restart", "upgrade")
 TABLES = {
-    "Faktory": [*faktory_cases.CASES, "across", "others"],
+    "Faktory": [*faktory_cases.CASES, *faktory_cases.OFFERED, "across", "others"],
     "beanstalk": [*beanstalk_cases.CASES, *beanstalk_cases.OFFERED, "across"],
     "suites": ["suite"],
     "examples": ["example"],
@@ -51,6 +57,8 @@ def arguments():
     parser.add_argument("--client", action="append", help="only this library; may be repeated")
     parser.add_argument("--packages", action="store_true", help="list Debian packages that miss")
     parser.add_argument("--jobs", type=int, default=300, help="how many a case with a restart has")
+    parser.add_argument("--worker-timeout", type=int, default=5,
+                        help="the server's, in the cases of silent workers: at least 5 s")
     return parser.parse_args()
 
 
@@ -105,13 +113,16 @@ def of_libraries(languages, options):
     """Everything that libraries are asked; across only where there is one of each protocol."""
     faktory = [library for language in languages for library in language.faktory]
     beanstalk = [library for language in languages for library in language.beanstalk]
-    putters = [library for library in beanstalk if "across" not in library.lacks]
+    pushers = [each for each in faktory if each.is_here and each.takes_part_in("across")]
+    putters = [each for each in beanstalk if each.is_here and "across" not in each.lacks]
     for library in faktory:
         across = {"across": partial(faktory_from_beanstalk, others=putters)} if putters else {}
-        across["others"] = partial(faktory_from_faktory, others=faktory)
-        yield from of_library(library, "Faktory", {**faktory_cases.CASES, **across}, options)
+        across["others"] = partial(faktory_from_faktory, others=pushers)
+        offered = {name: faktory_cases.OFFERED[name] for name in library.offers}
+        cases = {**faktory_cases.CASES, **offered, **across}
+        yield from of_library(library, "Faktory", cases, options)
     for library in beanstalk:
-        across = {"across": partial(beanstalk_from_faktory, others=faktory)} if faktory else {}
+        across = {"across": partial(beanstalk_from_faktory, others=pushers)} if pushers else {}
         offered = {name: beanstalk_cases.OFFERED[name] for name in library.offers}
         cases = {**beanstalk_cases.CASES, **offered, **across}
         yield from of_library(library, "beanstalk", cases, options)
@@ -123,9 +134,19 @@ def of_library(library, protocol, cases, options):
             continue
         if options.client and library.name not in options.client:
             continue
+        if not library.takes_part_in(name):
+            continue
         more = {"jobs": options.jobs} if name in STREAMS else {}
+        if name in SILENT[protocol]:
+            more["timeout"] = options.worker_timeout
         case = Case(library.language.name, protocol, library.name, name)
-        yield Task(case, partial(run, library, **more), library.lacks.get(name, ""))
+        yield Task(case, partial(run, library, **more), why_absent(library, name))
+
+
+def why_absent(library, name):
+    if library.is_here:
+        return library.lacks.get(name, "")
+    return f"{library.repository} cannot be reached: {library.language.unreachable[library.name]}"
 
 
 def needs_node():

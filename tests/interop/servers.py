@@ -13,7 +13,7 @@ from contextlib import contextmanager
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "end_to_end"))
 
-from clients import Beanstalk, Faktory  # noqa: E402
+from clients import Beanstalk, Faktory, Gone  # noqa: E402
 from program import PROGRAM, Server, free_port, start_kept, wait_until  # noqa: E402
 from web import Web  # noqa: E402
 
@@ -176,6 +176,8 @@ def serving(password=None, tls=False, unix=False, config=""):
 
 
 __all__ = [
+    "Faktory",
+    "Gone",
     "PASSWORD",
     "PROGRAM",
     "free_address",

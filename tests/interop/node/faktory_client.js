@@ -49,6 +49,15 @@ function slow(seconds) {
   };
 }
 
+// Nothing else runs meanwhile: no heartbeat is sent, and no connection read.
+function blocked(seconds) {
+  return ({ job }) => {
+    say("Blocked", job);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, seconds * 1000);
+    say("Slept", job);
+  };
+}
+
 function work() {
   const worker = new Worker({
     queues: process.env.INTEROP_QUEUES.split(","),
@@ -61,6 +70,7 @@ function work() {
   worker.register("beanstalk", record);
   worker.register("Fail", fail);
   worker.register("Slow", slow);
+  worker.register("Blocked", blocked);
   // A server that is away for a moment is an event, not the end: the worker goes on trying.
   worker.on("error", (error) => console.error(error.message));
   process.on("unhandledRejection", (error) => console.error(error.message));
