@@ -636,7 +636,7 @@ class LostWorkerTest(ServerTest):
         server.kill()
         server.start()
         self.pusher = self.open(Faktory(server.faktory_address))
-        self.wait_for_job()
+        self.wait_for_job()  # after ten timeouts
 
     def test_a_job_that_ends_its_worker_is_dead(self):
         server = self.start("--poison-after=1")

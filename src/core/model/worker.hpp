@@ -50,6 +50,11 @@ struct WorkerRules {
 
 inline constexpr Duration kWorkerTimeoutMin = 5s;
 
+/// After a start, workers of before it have so many timeouts to come back: it was the server that
+/// closed their connections. faktory_worker_go tries one of its old connections with each BEAT, so
+/// with 20 of them and 15 s it is back after five minutes.
+inline constexpr int kTimeoutsAfterStart = 10;
+
 /// The workers that are connected, by wid.
 using Workers = absl::btree_map<std::string, Worker>;
 

@@ -23,7 +23,7 @@ void Model::set_worker_rules(Time now) {
   for (const auto& [id, job] : facts.jobs) {
     const bool is_of_worker = job.state == JobState::kReserved && job.client == 0;
     if (is_of_worker && !job.wid.empty())
-      gone_[job.wid] = {.lost_at = now + kWorkerTimeout, .noted_at = now};
+      gone_[job.wid] = {.lost_at = now + 10 * kWorkerTimeout, .noted_at = now};
   }
 }
 

@@ -6,7 +6,9 @@ namespace millrace {
 
 void GoneWorkers::begin(WorkerRules rules, bool are_jobs_held, Time now) {
   rules_ = rules;
-  if (rules_.timeout && are_jobs_held) start_due_ = now + *rules_.timeout;
+  if (rules_.timeout && are_jobs_held) {
+    start_due_ = now + kTimeoutsAfterStart * *rules_.timeout;
+  }
   has_unknown_holders_ = are_jobs_held;
 }
 
