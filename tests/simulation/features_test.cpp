@@ -85,6 +85,10 @@ TEST_CASE("simulation: a worker that never beats and is taken for one that does 
   CHECK(is_found({.meddle = broken::holder_taken_for_beating()}));
 }
 
+TEST_CASE("simulation: a job that is given back and loses a retry by that is found") {
+  CHECK(is_found({.meddle = broken::give_back_counted()}));
+}
+
 TEST_CASE("simulation: a job that comes back while its worker may return is found") {
   CHECK(is_found({.workers = {.timeout = 30s, .poison_after = 3}}));
 }

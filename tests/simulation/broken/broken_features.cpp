@@ -220,6 +220,21 @@ Meddle holder_taken_for_beating() {
   };
 }
 
+Meddle give_back_counted() {
+  return [](Ledger& ledger, Random& random) {
+    const Jobs& jobs = ledger.store().jobs();
+    const Job* const job = pick(ledger, random, [&jobs](const Job& each) {
+      const Attempts* const attempts = jobs.attempts_of(each);
+      return each.state == JobState::kReady && attempts != nullptr &&
+             attempts->list.back().end == AttemptEnd::kReleased && each.failure() != nullptr;
+    });
+    if (job == nullptr) return;
+    JobFields fields = job->fields();
+    ++fields.edit_history().failure->retry_count;
+    ledger.commit(JobChanged{.id = job->id, .fields = std::move(fields)});
+  };
+}
+
 Meddle slot_of_key_kept() {
   return [](Ledger& ledger, Random& random) {
     if (!random.one_in(kOneIn)) return;

@@ -43,6 +43,9 @@ Meddle slot_given_back();
 /// Of a worker that never beats, the server remembers that it does: a restart takes its jobs back.
 Meddle holder_taken_for_beating();
 
+/// A job that its worker gave back has one retry less.
+Meddle give_back_counted();
+
 /// A slot of a key is taken by a job that has one already, and is not given back.
 Meddle slot_of_key_kept();
 

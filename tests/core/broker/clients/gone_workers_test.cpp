@@ -9,10 +9,10 @@ using namespace std::chrono_literals;
 
 constexpr Time kNow{1000s};
 
-GoneWorkers gone_after_a_minute() {
+GoneWorkers gone_after_the_start() {
   GoneWorkers gone;
-  gone.begin({.timeout = 60s}, true, kNow);
-  gone.begin_look(kNow + 60s);  // of those from before the start
+  gone.begin({.timeout = 60s}, true, kNow - 600s);
+  gone.begin_look(kNow);  // of those from before the start
   gone.end_look();
   return gone;
 }
@@ -34,7 +34,7 @@ Job held_by(const std::string& wid) {
 }  // namespace
 
 TEST_CASE("gone workers: one that said END and holds nothing is forgotten") {
-  GoneWorkers gone = gone_after_a_minute();
+  GoneWorkers gone = gone_after_the_start();
   gone.add(named("w"), true, kNow);
   CHECK(gone.next_due() == kNow + 60s);
   gone.begin_look(kNow + 60s);
@@ -45,7 +45,7 @@ TEST_CASE("gone workers: one that said END and holds nothing is forgotten") {
 }
 
 TEST_CASE("gone workers: one that said END is known while it holds jobs") {
-  GoneWorkers gone = gone_after_a_minute();
+  GoneWorkers gone = gone_after_the_start();
   gone.add(named("w"), true, kNow);
   gone.begin_look(kNow + 60s);
   gone.note_holding("w");
@@ -55,7 +55,7 @@ TEST_CASE("gone workers: one that said END is known while it holds jobs") {
 }
 
 TEST_CASE("gone workers: no more than the limit are remembered") {
-  GoneWorkers gone = gone_after_a_minute();
+  GoneWorkers gone = gone_after_the_start();
   for (std::size_t i = 0; i < GoneWorkers::kCountMax; ++i) {
     gone.add(named(std::to_string(i)), false, kNow);
   }

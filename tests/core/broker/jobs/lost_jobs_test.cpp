@@ -494,7 +494,7 @@ TEST_CASE("lost jobs: after a start all workers have ten times as long to come b
   CHECK(after.state(kept) == JobState::kReserved);
   // A worker that had not beaten by then may never do.
   CHECK(after.state(of_quiet) == JobState::kReserved);
-  after.advance(600s);
+  after.advance(500s);
   CHECK(after.state(of_quiet) == JobState::kReserved);
 }
 
