@@ -222,16 +222,22 @@ Meddle holder_taken_for_beating() {
 
 Meddle give_back_counted() {
   return [](Ledger& ledger, Random& random) {
+    if (!random.one_in(kOneIn)) return;
     const Jobs& jobs = ledger.store().jobs();
-    const Job* const job = pick(ledger, random, [&jobs](const Job& each) {
-      const Attempts* const attempts = jobs.attempts_of(each);
-      return each.state == JobState::kReady && attempts != nullptr &&
-             attempts->list.back().end == AttemptEnd::kReleased && each.failure() != nullptr;
-    });
-    if (job == nullptr) return;
-    JobFields fields = job->fields();
-    ++fields.edit_history().failure->retry_count;
-    ledger.commit(JobChanged{.id = job->id, .fields = std::move(fields)});
+    for (JobSlot slot = 0; slot < jobs.slot_end(); ++slot) {
+      const Job* const job = jobs.in_slot(slot);
+      if (job == nullptr || job->state != JobState::kReady) continue;
+      const Attempts* const attempts = jobs.attempts_of(*job);
+      if (attempts == nullptr || attempts->list.back().end != AttemptEnd::kReleased) continue;
+      JobFields fields = job->fields();
+      Box<Failure>& failure = fields.edit_history().failure;
+      if (failure) {
+        ++failure->retry_count;
+      } else {
+        failure.emplace();
+      }
+      return ledger.commit(JobChanged{.id = job->id, .fields = std::move(fields)});
+    }
   };
 }
 
