@@ -35,7 +35,7 @@
 #include "server/role/lease_keeper.hpp"
 #include "server/role/role.hpp"
 #include "server/role/standby.hpp"
-#include "server/statsd/statsd.hpp"
+#include "server/statsd.hpp"
 #include "server/turn/main_loop.hpp"
 #include "server/turn/stall_watch.hpp"
 #include "server/web/web_service.hpp"

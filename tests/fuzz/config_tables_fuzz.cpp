@@ -7,10 +7,12 @@
 #include <string_view>
 #include <vector>
 
+#include "server/options/config.hpp"
+#include "server/options/config_file.hpp"
+#include "server/options/tables/statsd_options.hpp"
 #include "server/options/throttle_matcher.hpp"
 #include "server/options/throttle_options.hpp"
-#include "server/statsd/statsd_config.hpp"
-#include "server/statsd/statsd_lines.hpp"
+#include "server/statsd.hpp"
 
 namespace {
 

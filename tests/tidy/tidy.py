@@ -55,10 +55,8 @@ PAIRS_LEFT = {
     ("faktory/job", "faktory/json"),
     ("journal/file", "journal/writer"),
     ("server", "server/process"),
-    ("server", "server/statsd"),
     ("server/cron", "server/options"),
     ("server/net", "server/process"),
-    ("server/options", "server/statsd"),
     ("server/process", "server/turn"),
 }
 

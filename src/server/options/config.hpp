@@ -18,7 +18,7 @@
 #include "server/net/handover.hpp"
 #include "server/options/personality.hpp"
 #include "server/options/tables/retry_options.hpp"
-#include "server/statsd/statsd_options.hpp"
+#include "server/options/tables/statsd_options.hpp"
 
 namespace millrace::server {
 

@@ -8,8 +8,8 @@
 
 #include "base/text.hpp"
 #include "server/cron/cron_config.hpp"
+#include "server/options/tables/statsd_options.hpp"
 #include "server/options/throttle_options.hpp"
-#include "server/statsd/statsd_config.hpp"
 
 namespace millrace::server {
 namespace {

@@ -1,13 +1,19 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/result.hpp"
 #include "server/net/address.hpp"
 
 namespace millrace::server {
+
+class ConfigDocument;
+struct IgnoredKey;
 
 /// The table `[statsd]` of the config files.
 struct StatsdOptions {
@@ -27,5 +33,20 @@ inline constexpr std::size_t kStatsdNamespaceBytesMax = 100;
 inline constexpr std::size_t kStatsdTagBytesMax = 500;  ///< of all tags together
 inline constexpr std::size_t kStatsdBufferSizeMax = 1'000;
 inline constexpr std::size_t kStatsdLatencyBytesMax = 10'000;  ///< of all names together
+
+/// Reads the table from these documents, one of which may have it. Adds unknown keys to `ignored`.
+/// A problem begins with `FILE:LINE: `.
+///
+///     [statsd]
+///     location = "localhost:8125"
+///     namespace = "jobs."
+///     tags = ["env:production"]
+///     bufferSize = 15
+///     queueLatency = ["critical"]
+[[nodiscard]] Outcome<std::optional<StatsdOptions>> read_statsd(
+    std::span<const ConfigDocument> documents, std::vector<IgnoredKey>& ignored);
+
+/// What `udp://HOST:PORT` means, the value of DD_DOGSTATSD_URL.
+[[nodiscard]] Outcome<StatsdOptions> statsd_at(std::string_view url);
 
 }  // namespace millrace::server

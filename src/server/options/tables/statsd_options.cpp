@@ -1,9 +1,11 @@
-#include "server/statsd/statsd_config.hpp"
+#include "server/options/tables/statsd_options.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/text.hpp"
+#include "server/options/config.hpp"
+#include "server/options/config_file.hpp"
 
 namespace millrace::server {
 namespace {

@@ -1,21 +1,23 @@
-#include "server/statsd/statsd_config.hpp"
+#include "server/options/tables/statsd_options.hpp"
 
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "server/options/config.hpp"
+#include "server/options/config_file.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::server {
 namespace {
 
-struct Read {
+struct ReadStatsd {
   Outcome<std::optional<StatsdOptions>> options;
   std::vector<IgnoredKey> ignored;
 };
 
 /// Of these texts as the files a.toml, b.toml, ...
-Read read(const std::vector<std::string>& texts) {
+ReadStatsd statsd_of(const std::vector<std::string>& texts) {
   std::vector<ConfigDocument> documents;
   for (const std::string& text : texts) {
     const std::string name(1, static_cast<char>('a' + documents.size()));
@@ -29,14 +31,14 @@ Read read(const std::vector<std::string>& texts) {
 }
 
 StatsdOptions options_of(const std::string& members) {
-  const auto read_them = read({"[statsd]\n" + members});
+  const auto read_them = statsd_of({"[statsd]\n" + members});
   REQUIRE_MESSAGE(read_them.options, read_them.options.error().text);
   REQUIRE(read_them.options->has_value());
   return **read_them.options;
 }
 
-std::string problem_of(const std::string& members) {
-  const auto read_them = read({"[statsd]\nlocation = \"a:1\"\n" + members});
+std::string statsd_problem(const std::string& members) {
+  const auto read_them = statsd_of({"[statsd]\nlocation = \"a:1\"\n" + members});
   REQUIRE_FALSE(read_them.options);
   return read_them.options.error().text;
 }
@@ -46,8 +48,8 @@ constexpr const char* kAt = "location = \"host:8125\"\n";
 }  // namespace
 
 TEST_CASE("statsd config: none without the table") {
-  CHECK_FALSE(read({"[throttles]\n"}).options->has_value());
-  CHECK_FALSE(read({}).options->has_value());
+  CHECK_FALSE(statsd_of({"[throttles]\n"}).options->has_value());
+  CHECK_FALSE(statsd_of({}).options->has_value());
 }
 
 TEST_CASE("statsd config: defaults") {
@@ -75,7 +77,7 @@ TEST_CASE("statsd config: any text is a tag") {
 }
 
 TEST_CASE("statsd config: unknown keys are named, and are no problem") {
-  const Read read_them = read({"[statsd]\n" + std::string(kAt) + "\ncolour = 1\n"});
+  const ReadStatsd read_them = statsd_of({"[statsd]\n" + std::string(kAt) + "\ncolour = 1\n"});
   REQUIRE(read_them.options);
   REQUIRE(read_them.ignored.size() == 1);
   CHECK(read_them.ignored[0].key == "statsd.colour");
@@ -83,21 +85,21 @@ TEST_CASE("statsd config: unknown keys are named, and are no problem") {
 }
 
 TEST_CASE("statsd config: what is wrong is told with file and line") {
-  CHECK(read({"\n[statsd]\n"}).options.error().text == "a.toml:2: statsd.location is missing");
-  CHECK(read({"statsd = 1\n"}).options.error().text == "a.toml:1: statsd must be a table");
-  CHECK(read({"[statsd]\nlocation = \"x\"\n"}).options.error().text ==
+  CHECK(statsd_of({"\n[statsd]\n"}).options.error().text == "a.toml:2: statsd.location is missing");
+  CHECK(statsd_of({"statsd = 1\n"}).options.error().text == "a.toml:1: statsd must be a table");
+  CHECK(statsd_of({"[statsd]\nlocation = \"x\"\n"}).options.error().text ==
         "a.toml:2: statsd.location is wrong: 'x' is not HOST:PORT");
-  CHECK(read({"[statsd]\nlocation = \"unix:/a\"\n"}).options.error().text ==
+  CHECK(statsd_of({"[statsd]\nlocation = \"unix:/a\"\n"}).options.error().text ==
         "a.toml:2: statsd.location is wrong: 'unix:/a' is not HOST:PORT");
-  CHECK(problem_of("bufferSize = 0\n") ==
+  CHECK(statsd_problem("bufferSize = 0\n") ==
         "a.toml:3: statsd.bufferSize must be a whole number from 1 to 1000");
-  CHECK(problem_of("bufferSize = 1001\n").starts_with("a.toml:3: statsd.bufferSize"));
-  CHECK(problem_of("tags = \"a\"\n") ==
+  CHECK(statsd_problem("bufferSize = 1001\n").starts_with("a.toml:3: statsd.bufferSize"));
+  CHECK(statsd_problem("tags = \"a\"\n") ==
         "a.toml:3: statsd.tags must be a list of texts, of at most 500 bytes together");
-  CHECK(problem_of("tags = [1]\n").starts_with("a.toml:3: statsd.tags must"));
-  CHECK(problem_of("namespace = 1\n") ==
+  CHECK(statsd_problem("tags = [1]\n").starts_with("a.toml:3: statsd.tags must"));
+  CHECK(statsd_problem("namespace = 1\n") ==
         "a.toml:3: statsd.namespace must be a text in quotes, of at most 100 bytes");
-  CHECK(problem_of("queueLatency = 1\n").starts_with("a.toml:3: statsd.queueLatency must"));
+  CHECK(statsd_problem("queueLatency = 1\n").starts_with("a.toml:3: statsd.queueLatency must"));
 }
 
 TEST_CASE("statsd config: limits") {
@@ -105,15 +107,16 @@ TEST_CASE("statsd config: limits") {
     return std::string(kAt) + "tags = [\"" + std::string(bytes, 'x') + "\"]\n";
   };
   CHECK(options_of(list(500)).tags[0].size() == 500);
-  CHECK_FALSE(read({"[statsd]\n" + list(501)}).options);
+  CHECK_FALSE(statsd_of({"[statsd]\n" + list(501)}).options);
   CHECK(options_of(std::string(kAt) + "namespace = \"" + std::string(100, 'x') + "\"\n")
             .name_space.size() == 100);
-  CHECK(problem_of("namespace = \"" + std::string(101, 'x') + "\"\n").starts_with("a.toml:3: "));
+  CHECK(
+      statsd_problem("namespace = \"" + std::string(101, 'x') + "\"\n").starts_with("a.toml:3: "));
 }
 
 TEST_CASE("statsd config: the table may be in one file only") {
   const std::string table = "[statsd]\n" + std::string(kAt);
-  CHECK(read({table, "\n" + table}).options.error().text ==
+  CHECK(statsd_of({table, "\n" + table}).options.error().text ==
         "b.toml:2: [statsd] is also at a.toml:1");
 }
 

@@ -1,5 +1,3 @@
-#include "server/statsd/statsd_sender.hpp"
-
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -9,6 +7,7 @@
 #include <string>
 #include <thread>
 
+#include "server/statsd.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::server {

@@ -1,7 +1,6 @@
-#include "server/statsd/statsd_report.hpp"
-
 #include <string>
 
+#include "server/statsd.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::server {

@@ -1,8 +1,7 @@
-#include "server/statsd/statsd_lines.hpp"
-
 #include <string>
 #include <vector>
 
+#include "server/statsd.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::server {

@@ -1,4 +1,4 @@
-#include "server/statsd/statsd.hpp"
+#include "server/statsd.hpp"
 
 #include <string>
 
