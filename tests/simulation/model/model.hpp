@@ -466,6 +466,7 @@ class Model {
   };
   std::map<std::string, Gone> gone_;  ///< workers without a connection
   std::set<std::string> beating_;     ///< connected workers that have sent a BEAT, steadily
+  Time start_ends_{};                 ///< until then workers of before the start may come back
   std::set<std::string> dropping_;    ///< connected workers that have lost a connection since
   std::set<std::string> takers_;      ///< workers that had a job since the start
   bool has_expiring_ = false;         ///< a job was pushed that expires

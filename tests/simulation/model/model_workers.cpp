@@ -20,10 +20,11 @@ void Model::set_worker_rules(Time now) {
   gone_.clear();
   beating_.clear();
   dropping_.clear();
+  start_ends_ = now + 10 * kWorkerTimeout;
   for (const auto& [id, job] : facts.jobs) {
     const bool is_of_worker = job.state == JobState::kReserved && job.client == 0;
     if (is_of_worker && !job.wid.empty())
-      gone_[job.wid] = {.lost_at = now + 10 * kWorkerTimeout, .noted_at = now};
+      gone_[job.wid] = {.lost_at = start_ends_, .noted_at = now};
   }
 }
 
@@ -47,7 +48,9 @@ void Model::note_gone(const std::string& wid, Time now) {
     return;
   }
   const bool has_beaten = forget_beats(wid);
-  gone_[wid] = {.lost_at = now + kWorkerTimeout, .noted_at = now, .has_beaten = has_beaten};
+  Time lost_at = now + kWorkerTimeout;
+  if (!has_beaten) lost_at = std::max(lost_at, start_ends_);
+  gone_[wid] = {.lost_at = lost_at, .noted_at = now, .has_beaten = has_beaten};
 }
 
 bool Model::is_lost(const ModelJob& job, Time now) const {

@@ -7,7 +7,7 @@ namespace millrace {
 void GoneWorkers::begin(WorkerRules rules, bool are_jobs_held, Time now) {
   rules_ = rules;
   if (rules_.timeout && are_jobs_held) {
-    start_due_ = now + kTimeoutsAfterStart * *rules_.timeout;
+    start_ends_ = start_due_ = now + kTimeoutsAfterStart * *rules_.timeout;
   }
   has_unknown_holders_ = are_jobs_held;
 }
@@ -15,7 +15,9 @@ void GoneWorkers::begin(WorkerRules rules, bool are_jobs_held, Time now) {
 void GoneWorkers::add(const Worker& worker, bool keeps_jobs, Time now) {
   remove(worker.wid);
   if (workers_.size() >= kCountMax) return;
-  const Time due = rules_.timeout ? now + *rules_.timeout : kNever;
+  Time due = rules_.timeout ? now + *rules_.timeout : kNever;
+  // Another client of that name may have come since the start, and gone: only a BEAT tells.
+  if (!worker.beats_steadily) due = std::max(due, start_ends_);
   workers_[worker.wid] = {.hostname = worker.hostname,
                           .pid = worker.pid,
                           .due = due,

@@ -76,6 +76,7 @@ class GoneWorkers {
   TextSet takers_;
   std::deque<std::string> taker_order_;  ///< the oldest first
   Time start_due_ = kNever;  ///< when workers from before the start are lost; kNever: they were
+  Time start_ends_{};        ///< until then workers from before the start may come back
   Time look_began_{};
   bool looks_before_start_ = false;  ///< in the look at hand
   /// Workers that did not come back may hold jobs from before the start, and in the look at hand

@@ -498,6 +498,21 @@ TEST_CASE("lost jobs: after a start all workers have ten times as long to come b
   CHECK(after.state(of_quiet) == JobState::kReserved);
 }
 
+TEST_CASE("lost jobs: after a start, one who only says the worker's name does not end its time") {
+  LostJobsFixture before;
+  const JobId id = before.push("x");
+  CHECK(before.fetch(before.worker("w"), "w") == id);
+  LostJobsFixture after;
+  CHECK(after.ledger.replay(before.ledger.take_batch(), 0));
+  after.now = before.now + 60s;
+  after.broker.admin().set_worker_rules({.timeout = 60s, .poison_after = 3}, after.now);
+  after.leave(after.quiet_worker("w"));
+  after.advance(599s);
+  CHECK(after.state(id) == JobState::kReserved);
+  after.advance(1s);
+  CHECK(after.state(id) == JobState::kReady);
+}
+
 TEST_CASE("lost jobs: a worker of before the start that comes back late, beats and ends, is lost") {
   LostJobsFixture before;
   const JobId id = before.push("x");
