@@ -32,11 +32,18 @@ bool is_request(const std::string& message, std::uint32_t kind) {
          word_at(message, kHeadBytes) == kind;
 }
 
-/// Of a connection that still goes on with the same server.
 bool is_logging_in(const PGconn& connection) {
   const ConnStatusType status = PQstatus(&connection);
   return status == CONNECTION_SSL_STARTUP || status == CONNECTION_AWAITING_RESPONSE ||
          status == CONNECTION_AUTH_OK;
+}
+
+/// An end of our pair. The sockets that libpq opens itself go to other machines.
+bool is_local_socket(int socket) {
+  sockaddr_storage name{};
+  socklen_t bytes = sizeof name;
+  return ::getsockname(socket, reinterpret_cast<sockaddr*>(&name), &bytes) == 0 &&
+         name.ss_family == AF_UNIX;
 }
 
 }  // namespace
@@ -78,10 +85,12 @@ void ClearLogin::hang_up() {
 }
 
 void ClearLogin::follow(PGconn& connection) {
-  if (!server_ && PQsslInUse(&connection) != 0) return;
-  if (!is_logging_in(connection)) return end();
-  if (is_over_ && !server_) return;
+  if (server_ && !is_local_socket(PQsocket(&connection)))
+    end();  // it has gone on to another server
   if (!server_) {
+    if (PQsslInUse(&connection) != 0) return;
+    if (!is_logging_in(connection)) is_over_ = false;
+    if (!is_logging_in(connection) || is_over_) return;
     awaits_tls_answer_ = PQstatus(&connection) == CONNECTION_SSL_STARTUP;
     return begin(PQsocket(&connection));
   }

@@ -84,11 +84,17 @@ bool reaches_others(const std::map<std::string, std::string>& parameters) {
 }
 
 /// What another machine between here and the server could do; empty: nothing.
-std::string exposure_by(const std::string& sslmode) {
+std::string exposure_by(const std::string& sslmode, bool has_authorities) {
   if (sslmode == "verify-full") return {};
   const std::string so = "sslmode=" + sslmode + ": ";
-  if (sslmode == "verify-ca") return so + "the name in PostgreSQL's certificate is not checked";
-  if (sslmode == "require") return so + "PostgreSQL's certificate is not checked";
+  // libpq checks the certificate with `require`, too, where it knows who may have issued it.
+  if (sslmode == "verify-ca" || (sslmode == "require" && has_authorities)) {
+    return so + "the name in PostgreSQL's certificate is not checked";
+  }
+  if (sslmode == "require") {
+    return so +
+           "PostgreSQL's certificate is not checked: others can take its place, and the password";
+  }
   if (sslmode == "disable") return so + "jobs can be read between here and PostgreSQL";
   return so + "who is between here and PostgreSQL can prevent TLS, and read jobs";
 }
@@ -103,7 +109,7 @@ void protect(Target& target, const std::string& system_ca_file) {
   if (mode.starts_with("verify-") && stated(parameters, "sslrootcert").empty()) {
     add(parameters, "sslrootcert", system_ca_file);
   }
-  target.exposure = exposure_by(mode);
+  target.exposure = exposure_by(mode, !stated(parameters, "sslrootcert").empty());
   target.may_be_clear = mode == "disable" || mode == "allow" || mode == "prefer";
   if (!target.may_be_clear) return;
   parameters["gssencmode"] = "disable";

@@ -94,6 +94,11 @@ class PostgresLoginTest(ServerTest):
             self.meet(answers, "&sslmode=prefer")
         self.meet([CLEAR, CLEAR], "&sslmode=allow")
 
+    def test_the_login_goes_on_without_tls_where_the_url_allows_that(self):
+        impostor, _ = self.meet([b"N", SCRAM], "&sslmode=prefer")
+        self.assertIn(b"user\0jobs\0database\0jobs\0", impostor.heard)
+        self.assertIn(b"SCRAM-SHA-256", impostor.heard)
+
     def test_tls_goes_on_where_the_server_has_it(self):
         names = (self.path("certificate"), self.path("key"))
         make_certificate(*names, "log.example")

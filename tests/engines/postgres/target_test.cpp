@@ -94,7 +94,10 @@ TEST_CASE("postgres target: the URL may give up protection, and that is told") {
     CHECK(target_of(std::string("postgresql://db/x?sslmode=") + mode).may_be_clear);
   }
   const Target unchecked = target_of("postgresql://db/x?sslmode=require");
-  CHECK(unchecked.exposure == "sslmode=require: PostgreSQL's certificate is not checked");
+  CHECK(
+      unchecked.exposure.starts_with("sslmode=require: PostgreSQL's certificate is not checked:"));
+  const Target by_ca = target_of("postgresql://db/x?sslmode=require", {.ca_file = "/ca"});
+  CHECK(by_ca.exposure == "sslmode=require: the name in PostgreSQL's certificate is not checked");
   CHECK_FALSE(unchecked.may_be_clear);
   const Target unnamed =
       target_of("postgresql://db/x?sslmode=verify-ca", {.system_ca_file = "/system"});
