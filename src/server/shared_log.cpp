@@ -53,12 +53,12 @@ engines::Options without_password(const Config& config) {
   return options;
 }
 
-Outcome<engines::Options> engine_options(const Config& config, const Log& log) {
+Outcome<engines::Options> engine_options(const Config& config) {
   engines::Options options = without_password(config);
   if (config.log_password_file.empty()) return options;
-  const Outcome<std::string> password = read_password_file(config.log_password_file, log);
-  if (!password) return password.error();
-  options.password = *password;
+  const auto file = read_password_file(config.log_password_file);
+  if (!file) return file.error();
+  options.password = file->password;
   return options;
 }
 
@@ -130,8 +130,8 @@ std::uint64_t random_name() {
   return drawn == 0 ? 1 : drawn;
 }
 
-Outcome<std::unique_ptr<journal::LogService>> open_log(const Config& config, const Log& log) {
-  const Outcome<engines::Options> options = engine_options(config, log);
+Outcome<std::unique_ptr<journal::LogService>> open_log(const Config& config) {
+  const Outcome<engines::Options> options = engine_options(config);
   if (!options) return options.error();
   return engines::open_log_service(config.log, *options);
 }
@@ -139,6 +139,8 @@ Outcome<std::unique_ptr<journal::LogService>> open_log(const Config& config, con
 void note_exposure(const Config& config, const Log& log) {
   const std::string exposure = engines::exposure_of(config.log, without_password(config));
   if (!exposure.empty()) log.event("log_exposed", {{"problem", exposure}});
+  // Each try to reach the engine reads it, and tells what is wrong with it.
+  if (!config.log_password_file.empty()) (void)read_password_file(config.log_password_file, log);
 }
 
 std::string advertised_ports(const std::vector<OwnPort>& ports, const MachineNames& names) {
@@ -173,7 +175,7 @@ Outcome<std::unique_ptr<journal::ReplicatedJournal>> open_shared_journal(const C
                                                                          const Log& log,
                                                                          const std::string& ports) {
   if (auto fit = refuse_journal(files, config); !fit) return fit.error();
-  auto service = open_log(config, log);
+  auto service = open_log(config);
   if (!service) return service.error();
   // Before the cache is read, which takes a while.
   if (const auto extent = (*service)->extent(); !extent) return extent.error();

@@ -14,8 +14,7 @@
 namespace millrace::server {
 
 /// Connects to the engine of `--log`.
-[[nodiscard]] Outcome<std::unique_ptr<journal::LogService>> open_log(const Config& config,
-                                                                     const Log& log);
+[[nodiscard]] Outcome<std::unique_ptr<journal::LogService>> open_log(const Config& config);
 
 /// Tells, once and before any of the password is sent, what `--log` leaves unprotected.
 void note_exposure(const Config& config, const Log& log);

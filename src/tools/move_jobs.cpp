@@ -129,7 +129,7 @@ using Service = std::unique_ptr<journal::LogService>;
 /// A name that was mistyped makes an empty log.
 Outcome<Service> open_filled_log(const server::Config& config, const server::Log& log) {
   server::note_exposure(config, log);
-  auto service = server::open_log(config, log);
+  auto service = server::open_log(config);
   if (!service) return service.error();
   const auto extent = (*service)->extent();
   if (!extent) return extent.error();
@@ -199,7 +199,7 @@ Outcome<std::string> fill_new_log(const server::Config& config, const server::Lo
   auto journal = open_stopped_journal(files, config.data);
   if (!journal) return journal.error();
   server::note_exposure(config, log);
-  auto service = server::open_log(config, log);
+  auto service = server::open_log(config);
   if (!service) return service.error();
   if (auto fit = refuse_second_log(files, config); !fit) return fit.error();
   server::SystemClock clock;
