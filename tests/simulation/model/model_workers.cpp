@@ -20,9 +20,10 @@ void Model::set_worker_rules(Time now) {
   gone_.clear();
   beating_.clear();
   dropping_.clear();
-  start_ends_ = now + 10 * kWorkerTimeout;
+  start_ends_ = {};
   for (const auto& [id, job] : facts.jobs) {
     const bool is_of_worker = job.state == JobState::kReserved && job.client == 0;
+    if (is_of_worker) start_ends_ = now + 10 * kWorkerTimeout;
     if (is_of_worker && !job.wid.empty())
       gone_[job.wid] = {.lost_at = start_ends_, .noted_at = now};
   }
