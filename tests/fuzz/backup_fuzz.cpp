@@ -15,7 +15,7 @@
 
 namespace {
 
-using namespace millrace::server;
+using namespace millrace::tools;
 
 /// With the checksum that it needs.
 void read_as_manifest(std::string text) {

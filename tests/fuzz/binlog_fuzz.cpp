@@ -12,7 +12,7 @@
 namespace {
 
 using namespace millrace;
-using namespace millrace::server;
+using namespace millrace::tools;
 
 void expect(bool is_true) {
   if (!is_true) std::abort();
