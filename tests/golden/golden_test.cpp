@@ -21,8 +21,8 @@
 #include "journal/file/file_journal.hpp"
 #include "journal/file/log_format.hpp"
 #include "server/role/replay.hpp"
-#include "support/scratch.hpp"
 #include "support/doctest.hpp"
+#include "support/scratch.hpp"
 
 namespace millrace::golden {
 namespace {
