@@ -39,6 +39,12 @@ class LostJobsFixture : public BrokerFixture {
     CHECK(attempts != nullptr);
     return attempts->list;
   }
+  /// Starts with what the server before has stored, so long after its last moment.
+  void start_after(LostJobsFixture& before, Duration gap) {
+    CHECK(ledger.replay(before.ledger.take_batch(), 0));
+    now = before.now + gap;
+    broker.admin().set_worker_rules({.timeout = 60s, .poison_after = 3}, now);
+  }
 };
 
 }  // namespace
@@ -483,9 +489,7 @@ TEST_CASE("lost jobs: after a start all workers have ten times as long to come b
   const JobId of_quiet = before.push("z");
   CHECK(before.fetch(before.quiet_worker("quiet"), "quiet") == of_quiet);
   LostJobsFixture after;
-  CHECK(after.ledger.replay(before.ledger.take_batch(), 0));
-  after.now = before.now + 600s;
-  after.broker.admin().set_worker_rules({.timeout = 60s, .poison_after = 3}, after.now);
+  after.start_after(before, 600s);
   after.worker("one");
   after.advance(599s);
   CHECK(after.state(lost) == JobState::kReserved);
@@ -503,9 +507,7 @@ TEST_CASE("lost jobs: after a start, one who only says the worker's name does no
   const JobId id = before.push("x");
   CHECK(before.fetch(before.worker("w"), "w") == id);
   LostJobsFixture after;
-  CHECK(after.ledger.replay(before.ledger.take_batch(), 0));
-  after.now = before.now + 60s;
-  after.broker.admin().set_worker_rules({.timeout = 60s, .poison_after = 3}, after.now);
+  after.start_after(before, 60s);
   after.leave(after.quiet_worker("w"));
   after.advance(599s);
   CHECK(after.state(id) == JobState::kReserved);
@@ -518,9 +520,7 @@ TEST_CASE("lost jobs: a worker of before the start that comes back late, beats a
   const JobId id = before.push("x");
   CHECK(before.fetch(before.quiet_worker("w"), "w") == id);
   LostJobsFixture after;
-  CHECK(after.ledger.replay(before.ledger.take_batch(), 0));
-  after.now = before.now + 60s;
-  after.broker.admin().set_worker_rules({.timeout = 60s, .poison_after = 3}, after.now);
+  after.start_after(before, 60s);
   after.advance(300s);
   after.leave(after.worker("w"));
   after.advance(60s);
