@@ -1,5 +1,6 @@
 """The web port over real sockets: what it answers is what its description says, and who may ask."""
 
+import gzip
 import json
 import os
 import re
@@ -272,6 +273,16 @@ class ServingTest(WebTest):
             self.assertEqual(status, 304, known)
         status = web.get("/api/v1/queues", **{"If-None-Match": '"other", W/"more"'})[0]
         self.assertEqual(status, 200)
+
+    def test_a_client_that_takes_gzip_gets_long_answers_in_it(self):
+        _, web = self.serve()
+        plain = web.get("/assets/app.js")[2]
+        _, headers, packed = web.get("/assets/app.js", **{"Accept-Encoding": "br, gzip"})
+        self.assertEqual(headers["Content-Encoding"], "gzip")
+        self.assertEqual(gzip.decompress(packed), plain)
+        self.assertLess(len(packed), len(plain))
+        _, headers, _ = web.get("/health", **{"Accept-Encoding": "gzip"})
+        self.assertNotIn("Content-Encoding", headers)
 
     def test_limits_of_a_request(self):
         _, web = self.serve("--segment-bytes=1048576", "--max-job-size=1000")

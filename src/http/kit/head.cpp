@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "http/kit/guard.hpp"
 #include "http/kit/text.hpp"
 
 namespace millrace::http {
@@ -62,7 +63,63 @@ bool is_request_line(std::string_view line) {
   return !method.empty() && std::all_of(method.begin(), method.end(), is_token_char) &&
          (target.starts_with('/') || is_of_server) &&
          std::none_of(target.begin(), target.end(), is_never_in_target) &&
-         line.substr(target_end + 1).starts_with("HTTP/");
+         (line.ends_with(" HTTP/1.1") || line.ends_with(" HTTP/1.0"));
+}
+
+/// Of a good first line.
+std::string_view target_of(std::string_view line) {
+  const std::size_t begin = line.find(' ') + 1;
+  return line.substr(begin, std::max(line.rfind(' '), begin) - begin);
+}
+
+/// The first line of the head, which loses it.
+std::string_view take_head_line(std::string_view& head) {
+  const std::string_view line = head.substr(0, std::min(head.find(kLineEnd), head.size()));
+  head.remove_prefix(std::min(line.size() + kLineEnd.size(), head.size()));
+  return line;
+}
+
+/// As browsers do it: a % without two digits after it stays.
+std::string decoded(std::string_view text, bool plus_is_blank) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t bytes = std::min<std::size_t>(text.front() == '%' ? 3 : 1, text.size());
+    const auto character = percent_decoded(text.substr(0, bytes));
+    out += plus_is_blank && text.front() == '+' ? " "
+           : character                          ? *character
+                                                : std::string(1, text.front());
+    text.remove_prefix(character ? bytes : 1);
+  }
+  return out;
+}
+
+/// A pair that is there twice counts once, and one without a name does not count.
+void read_query(std::string_view query, std::multimap<std::string, std::string>& params) {
+  while (!query.empty()) {
+    const std::string_view pair = query.substr(0, std::min(query.find('&'), query.size()));
+    query.remove_prefix(std::min(pair.size() + 1, query.size()));
+    const std::size_t end = std::min(pair.find('='), pair.size());
+    const std::string name = decoded(pair.substr(0, end), true);
+    const std::string value = decoded(pair.substr(std::min(end + 1, pair.size())), true);
+    const auto [first, last] = params.equal_range(name);
+    const bool is_known =
+        std::any_of(first, last, [&value](const auto& each) { return each.second == value; });
+    if (!name.empty() && !is_known) params.emplace(name, value);
+  }
+}
+
+/// Whether a list such as that of `Connection` names the word, and not with the weight 0.
+bool has_word(std::string_view list, std::string_view word) {
+  while (!list.empty()) {
+    const std::string_view each = list.substr(0, std::min(list.find(','), list.size()));
+    list.remove_prefix(std::min(each.size() + 1, list.size()));
+    const std::size_t end = std::min(each.find(';'), each.size());
+    const std::size_t weight = each.find("q=", end);
+    const bool is_unwanted =
+        weight != each.npos && each.find_first_not_of("0. ", weight + 2) == each.npos;
+    if (equals_ignoring_case(trimmed(each.substr(0, end)), word)) return !is_unwanted;
+  }
+  return false;
 }
 
 /// How long the line end is that `text` begins with; 0: it begins with none.
@@ -163,8 +220,6 @@ std::string plain_head(std::string_view head) {
   std::string plain;
   if (!has_bare_lines(head)) {
     plain = head;
-    // The parser finds no end in a bare LF.
-    if (plain.ends_with("\n\n")) plain += kLineEnd;
   } else {
     for (const char c : head) {
       if (c == '\n' && !plain.ends_with('\r')) plain += '\r';
@@ -193,13 +248,10 @@ bool has_odd_segment(std::string_view target) {
 
 std::optional<Problem> find_ambiguity(std::string_view head) {
   std::set<std::string> names;
-  const std::string_view first = head.substr(0, std::min(head.find(kLineEnd), head.size()));
+  const std::string_view first = take_head_line(head);
   if (!is_request_line(first)) return Problem{"the request line is malformed"};
-  head.remove_prefix(first.size());
-  while (head.starts_with(kLineEnd)) {
-    head.remove_prefix(kLineEnd.size());
-    const std::string_view line = head.substr(0, std::min(head.find(kLineEnd), head.size()));
-    head.remove_prefix(line.size());
+  while (!head.empty()) {
+    const std::string_view line = take_head_line(head);
     if (line.empty()) break;
     const std::string name = header_name(line);
     if (name.empty()) return Problem{"the head has a line that is no header"};
@@ -221,6 +273,53 @@ std::optional<Problem> find_ambiguity(std::string_view head) {
     return Problem{"the head has both a Content-Length and a Transfer-Encoding"};
   }
   return std::nullopt;
+}
+
+std::optional<Response> refuse_head(std::string_view head) {
+  if (head.size() > kHeaderBytesMax) {
+    return refuse(431, concat("the head is longer than ", kHeaderBytesMax, " bytes"));
+  }
+  std::string_view rest = head;
+  if (target_of(take_head_line(rest)).size() > kTargetBytesMax) {
+    return refuse(414, concat("the address is longer than ", kTargetBytesMax, " bytes"));
+  }
+  while (!rest.empty()) {
+    if (take_head_line(rest).size() + kLineEnd.size() > kHeaderLineBytesMax) {
+      return refuse(431,
+                    concat("a line of the head is longer than ", kHeaderLineBytesMax, " bytes"));
+    }
+  }
+  if (is_of_other_version(head)) return refuse(505, "this server speaks HTTP/1.0 and HTTP/1.1");
+  const auto ambiguity = find_ambiguity(head);
+  return ambiguity ? std::optional(refuse(400, ambiguity->text)) : std::nullopt;
+}
+
+Head read_head(std::string_view head) {
+  const std::string_view line = take_head_line(head);
+  const std::string_view target = target_of(line);
+  const std::string_view path = target.substr(0, std::min(target.find('?'), target.size()));
+  Head read{.request = {}, .has_odd_path = has_odd_segment(target)};
+  Request& request = read.request;
+  request.method = line.substr(0, line.find(' '));
+  request.path = decoded(path, false);
+  request.has_broken_escape = has_broken_escape(target);
+  read_query(target.substr(std::min(path.size() + 1, target.size())), request.params);
+  while (!head.empty()) {
+    const std::string_view header = take_head_line(head);
+    if (header.empty()) break;
+    const std::size_t name_end = header.find(':');
+    request.headers.emplace(lower_case(header.substr(0, name_end)),
+                            trimmed(header.substr(name_end + 1)));
+  }
+  const std::string_view connection = request.header("connection");
+  read.stays_open =
+      line.ends_with("1.1") ? !has_word(connection, "close") : has_word(connection, "keep-alive");
+  read.takes_gzip = has_word(request.header("accept-encoding"), "gzip");
+  request.prefix = clean_prefix(request.header("x-script-name"));
+  if (!request.prefix.empty() && request.path.starts_with(request.prefix + "/")) {
+    request.path.erase(0, request.prefix.size());
+  }
+  return read;
 }
 
 }  // namespace millrace::http

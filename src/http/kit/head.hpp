@@ -6,8 +6,14 @@
 #include <string_view>
 
 #include "base/result.hpp"
+#include "http/kit/message.hpp"
 
 namespace millrace::http {
+
+/// Of an address, as the first line has it.
+inline constexpr std::size_t kTargetBytesMax = 8192;
+/// Of each further line of a head, with its end.
+inline constexpr std::size_t kHeaderLineBytesMax = 8192;
 
 /// How long the head is that `input` begins with: up to its first empty line, which counts, whether
 /// lines end with CR LF or LF. There may be an empty line before it (RFC 9112, section 2.2).
@@ -32,5 +38,18 @@ namespace millrace::http {
 /// then see the request end elsewhere, or go to another host. `head` begins with the first line.
 /// nullopt: all readers agree.
 [[nodiscard]] std::optional<Problem> find_ambiguity(std::string_view head);
+
+/// The answer to a head that is too long or that has an ambiguity; nullopt: `read_head` takes it.
+[[nodiscard]] std::optional<Response> refuse_head(std::string_view head);
+
+struct Head {
+  Request request;  ///< without its body
+  bool has_odd_path = false;
+  bool stays_open = false;  ///< the client may send further requests on the connection
+  bool takes_gzip = false;
+};
+
+/// `head` is plain, and passed `refuse_head`. Of several headers of one name it takes the first.
+[[nodiscard]] Head read_head(std::string_view head);
 
 }  // namespace millrace::http

@@ -1,7 +1,12 @@
 #include "server/web/web_engine.hpp"
 
+#include <zlib.h>
+
 #include <algorithm>
+#include <exception>
+#include <iterator>
 #include <utility>
+#include <variant>
 
 #include "base/number.hpp"
 #include "base/text.hpp"
@@ -11,228 +16,210 @@
 namespace millrace::server {
 namespace {
 
-/// Shown to clients only. The port has no such limit.
+/// Shown to clients only: the port has no such limit.
 constexpr std::size_t kKeptRequests = 1'000'000;
+constexpr std::string_view kGoOn = "HTTP/1.1 100 Continue\r\n\r\n";
 
-http::Request read_request(const httplib::Request& from) {
-  http::Request request;
-  request.method = from.method;
-  request.from = from.remote_addr;
-  request.path = from.path;
-  request.has_broken_escape = http::has_broken_escape(from.target);
-  for (const auto& [name, value] : from.headers) {
-    request.headers.emplace(lower_case(name), value);
+/// The words after the number, of all that is answered here. They are for people.
+std::string_view reason_of(int status) {
+  struct Row {
+    int status;
+    std::string_view reason;
+  };
+  constexpr Row kRows[] = {{200, "OK"},
+                           {201, "Created"},
+                           {202, "Accepted"},
+                           {204, "No Content"},
+                           {304, "Not Modified"},
+                           {307, "Temporary Redirect"},
+                           {400, "Bad Request"},
+                           {401, "Unauthorized"},
+                           {403, "Forbidden"},
+                           {404, "Not Found"},
+                           {405, "Method Not Allowed"},
+                           {408, "Request Timeout"},
+                           {409, "Conflict"},
+                           {411, "Length Required"},
+                           {413, "Payload Too Large"},
+                           {414, "URI Too Long"},
+                           {415, "Unsupported Media Type"},
+                           {429, "Too Many Requests"},
+                           {431, "Request Header Fields Too Large"},
+                           {500, "Internal Server Error"},
+                           {503, "Service Unavailable"},
+                           {505, "HTTP Version Not Supported"}};
+  for (const Row& row : kRows) {
+    if (row.status == status) return row.reason;
   }
-  request.params.insert(from.params.begin(), from.params.end());
-  request.prefix = http::clean_prefix(request.header("x-script-name"));
-  if (!request.prefix.empty() && request.path.starts_with(request.prefix + "/")) {
-    request.path.erase(0, request.prefix.size());
+  return {};
+}
+
+/// A shorter answer is sent in one packet anyway.
+constexpr std::size_t kGzipBytesMin = 1024;
+
+bool is_text(std::string_view type) {
+  constexpr std::string_view kTexts[] = {"text/", "application/json", "image/svg+xml"};
+  return std::any_of(std::begin(kTexts), std::end(kTexts),
+                     [type](std::string_view each) { return type.starts_with(each); });
+}
+
+/// nullopt: no memory.
+std::optional<std::string> gzip(std::string_view text) {
+  constexpr int kGzip = 16;  // added to the size of the window
+  constexpr int kMemoryLevel = 8;
+  z_stream stream{};
+  if (::deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + kGzip, kMemoryLevel,
+                     Z_DEFAULT_STRATEGY) != Z_OK) {
+    return std::nullopt;
   }
-  return request;
+  std::string packed(::deflateBound(&stream, text.size()), '\0');
+  // The library does not write there.
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  const bool is_done = ::deflate(&stream, Z_FINISH) == Z_STREAM_END;
+  packed.resize(stream.total_out);
+  ::deflateEnd(&stream);
+  return is_done ? std::optional(std::move(packed)) : std::nullopt;
+}
+
+/// For a client that takes gzip.
+void compress(http::Response& response) {
+  if (response.body.size() < kGzipBytesMin || !is_text(response.type)) return;
+  auto packed = gzip(response.body);
+  if (!packed) return;
+  response.body = std::move(*packed);
+  response.headers["Content-Encoding"] = "gzip";
+  response.headers["Vary"] = "Accept-Encoding";
+}
+
+enum class Writes { kAll, kHeadOnly };
+
+std::string write_response(http::Response response, Writes what, bool stays_open) {
+  http::harden(response);
+  std::string text = http::concat("HTTP/1.1 ", response.status, " ", reason_of(response.status),
+                                  "\r\nAccept-Ranges: none\r\n");
+  text += stays_open ? http::concat("Keep-Alive: timeout=", kWebIdleMax.count(),
+                                    ", max=", kKeptRequests, "\r\n")
+                     : "Connection: close\r\n";
+  text += http::concat("Content-Type: ", response.type,
+                       "\r\nContent-Length: ", response.body.size(), "\r\n");
+  for (const auto& [name, value] : response.headers) {
+    text += http::concat(name, ": ", value, "\r\n");
+  }
+  text += "\r\n";
+  if (what == Writes::kAll) text += response.body;
+  return text;
 }
 
 std::optional<std::size_t> length_of(const http::Request& request) {
   return parse_number<std::size_t>(request.header("content-length"));
 }
 
-void fill_response(http::Response&& from, httplib::Response& to) {
-  http::harden(from);
-  to.status = from.status;
-  for (const auto& [name, value] : from.headers) to.set_header(name, value);
-  to.set_header("Accept-Ranges", "none");
-  to.set_content(std::move(from.body), from.type);
+/// A body of unknown length would end with the connection, so it needs a Content-Length.
+std::optional<http::Response> check_length(const http::Request& request, std::size_t bytes_max) {
+  if (request.headers.contains("transfer-encoding")) {
+    return http::refuse(411, "a body needs a Content-Length; chunked bodies are not supported");
+  }
+  const auto length = length_of(request);
+  if (!length) return http::refuse(400, "Content-Length is not a number");
+  if (*length <= bytes_max) return std::nullopt;
+  return http::refuse(413, http::concat("the body is longer than ", bytes_max, " bytes"));
 }
 
-/// True when the library refuses the head because of a long line.
-bool has_long_line(std::string_view head) {
-  while (!head.empty()) {
-    const std::size_t line_bytes = std::min(head.find('\n'), head.size() - 1) + 1;
-    if (line_bytes > CPPHTTPLIB_HEADER_MAX_LENGTH) return true;
-    head.remove_prefix(line_bytes);
+/// The head that the input begins with, or the answer to one that cannot be read.
+std::variant<http::Head, http::Response> read_head(std::string_view input,
+                                                   std::optional<std::size_t> head_bytes) {
+  // Without an end it is longer than the limit.
+  if (auto refusal = http::refuse_head(input.substr(0, head_bytes.value_or(input.size())))) {
+    return std::move(*refusal);
   }
-  return false;
-}
-
-/// The text for requests that the library refuses without a text.
-http::Response refuse_unread(int status, const WebStream& stream) {
-  if (!stream.may_read()) {
-    return http::refuse(431,
-                        http::concat("the head is longer than ", http::kHeaderBytesMax, " bytes"));
-  }
-  if (status == 414) {
-    return http::refuse(414, http::concat("the address is longer than ",
-                                          CPPHTTPLIB_REQUEST_URI_MAX_LENGTH, " bytes"));
-  }
-  if (status == 416) return http::refuse(416, "the Range header is malformed");
-  if (status == 400 && has_long_line(stream.read_text())) {
-    return http::refuse(431, http::concat("a line of the head is longer than ",
-                                          CPPHTTPLIB_HEADER_MAX_LENGTH, " bytes"));
-  }
-  if (status == 400 && http::is_of_other_version(stream.read_text())) {
-    return http::refuse(505, "this server speaks HTTP/1.0 and HTTP/1.1");
-  }
-  return http::refuse(status, "the request is malformed");
-}
-
-/// The last answer of a connection as bytes, written without the library.
-std::string write_last(http::Response response, std::string_view reason) {
-  http::harden(response);
-  std::string text = http::concat("HTTP/1.1 ", response.status, " ", reason,
-                                  "\r\nConnection: close\r\nContent-Type: ", response.type,
-                                  "\r\nContent-Length: ", response.body.size(), "\r\n");
-  for (const auto& [name, value] : response.headers) {
-    text += http::concat(name, ": ", value, "\r\n");
-  }
-  return http::concat(text, "\r\n", response.body);
-}
-
-bool refuse_line(WebStream& stream) {
-  const std::string answer =
-      write_last(refuse_unread(431, stream), "Request Header Fields Too Large");
-  return stream.write(answer.data(), answer.size()) >= 0;
+  return http::read_head(input.substr(0, *head_bytes));
 }
 
 }  // namespace
 
-class WebEngine::Library : public httplib::Server {
- public:
-  Library(const WebAnswers& answers, std::size_t body_bytes_max, BodyRoom& room)
-      : answers_(answers), body_bytes_max_(body_bytes_max), room_(room) {
-    set_payload_max_length(body_bytes_max);
-    // The library only shows these to clients: the port manages the connections.
-    set_keep_alive_timeout(kWebIdleMax.count());
-    set_keep_alive_max_count(kKeptRequests);
-    set_pre_routing_handler([this](const httplib::Request& from, httplib::Response& to) {
-      return answer_head(from, to);
-    });
-    Post(".*", [this](const httplib::Request& from, httplib::Response& to) {
-      http::Request request = read_request(from);
-      request.body = from.body;
-      fill_response(answers_.answer(std::move(request)), to);
-    });
-    // Requests that the library refuses, since they are malformed or too long. Nobody knows where
-    // the next request would begin, so the connection ends.
-    set_error_handler([this](const httplib::Request&, httplib::Response& to) {
-      is_answered_ = true;
-      if (!to.body.empty() || to.status == 304) return;
-      fill_response(refuse_unread(to.status, *stream_), to);
-      end_connection(to);
-    });
-  }
-
-  Served serve(WebStream& stream) {
-    served_ = {};
-    is_answered_ = false;
-    stream_ = &stream;
-    const bool is_resumed = stream.mark();
-    bool is_closed = false;
-    const bool is_done = process_request(stream, false, is_closed, [&](httplib::Request& from) {
-      from.ranges.clear();      // the answer is always the whole
-      stream.mute(is_resumed);  // the client has got its 100 Continue already
-      stream.begin(WebStream::Steady::now() + kWebRequestMax,
-                   body_bytes_max_ + http::kHeaderBytesMax);
-    });
-    stream.mute(false);
-    // A first line that is longer than a whole head may be: the library sends no answer.
-    if (!is_done && !is_answered_ && !stream.may_read()) served_.is_cut = refuse_line(stream);
-    if (served_.is_arriving) {
-      stream.rewind(request_bytes_);
-    } else {
-      stream.end_request();
-    }
-    served_.can_go_on = is_done && !is_closed && !served_.is_cut && !served_.is_arriving;
-    return served_;
-  }
-
- private:
-  HandlerResponse answer_head(const httplib::Request& from, httplib::Response& to) {
-    is_answered_ = true;
-    stream_->mute(false);
-    if (const auto ambiguity = http::find_ambiguity(stream_->read_text())) {
-      end_connection(to);
-      fill_response(http::refuse(400, ambiguity->text), to);
-      return HandlerResponse::Handled;
-    }
-    http::Request request = read_request(from);
-    served_.login = answers_.login(request);
-    std::optional<http::Response> response =
-        http::has_odd_segment(from.target)
-            ? http::refuse(404, "the path has a segment that is empty, . or ..")
-            : answers_.head(request);
-    const bool has_body =
-        request.headers.contains("content-length") || request.headers.contains("transfer-encoding");
-    if (!response && has_body && from.method == "POST") {
-      response = check_length(request);
-      if (!response) response = make_room(request);
-      if (!response) return await_body(request);
-    }
-    if (!response) response = answers_.answer(std::move(request));
-    // An unread body would be taken for the next request. After a wrong password, each further
-    // guess needs a new connection.
-    if (has_body || served_.login == http::Login::kWrong) end_connection(to);
-    fill_response(std::move(*response), to);
-    return HandlerResponse::Handled;
-  }
-
-  /// The library would read a body of unknown length until the connection ends, so it needs a
-  /// Content-Length.
-  std::optional<http::Response> check_length(const http::Request& request) const {
-    if (request.headers.contains("transfer-encoding")) {
-      return http::refuse(411, "a body needs a Content-Length; chunked bodies are not supported");
-    }
-    const auto length = length_of(request);
-    if (!length) return http::refuse(400, "Content-Length is not a number");
-    const std::size_t bytes_max = answers_.body_bytes_max(request);
-    if (*length <= bytes_max) return std::nullopt;
-    return http::refuse(413, http::concat("the body is longer than ", bytes_max, " bytes"));
-  }
-
-  /// For a body that has not arrived yet.
-  std::optional<http::Response> make_room(const http::Request& request) {
-    const std::size_t body_bytes = *length_of(request);
-    if (stream_->unread_bytes() >= body_bytes) return std::nullopt;
-    std::optional<BodyRoom::Share> share = room_.take(body_bytes);
-    if (!share) return http::refuse(503, "too many long requests arrive at once; try again later");
-    stream_->hold(std::move(*share));
-    return std::nullopt;
-  }
-
-  /// Called after the guard let the head pass: nobody else can make the server collect a body.
-  HandlerResponse await_body(const http::Request& request) {
-    const std::size_t body_bytes = *length_of(request);
-    if (stream_->unread_bytes() >= body_bytes) return HandlerResponse::Unhandled;
-    served_.is_arriving = true;
-    request_bytes_ = stream_->read_bytes() + body_bytes;
-    stream_->mute(true);
-    return HandlerResponse::Handled;
-  }
-
-  void end_connection(httplib::Response& to) {
-    served_.is_cut = true;
-    to.set_header("Connection", "close");
-  }
-
-  const WebAnswers& answers_;
-  std::size_t body_bytes_max_;
-  BodyRoom& room_;
-  WebStream* stream_ = nullptr;    ///< of the request that is being served
-  std::size_t request_bytes_ = 0;  ///< of one that is arriving
-  Served served_;                  ///< by the request that is being served
-  bool is_answered_ = false;
+/// A request whose head has arrived.
+struct WebEngine::Call {
+  WebStream& stream;
+  http::Request request;
+  std::size_t head_bytes = 0;
+  Served served = {};
+  std::size_t body_bytes = 0;    ///< that belong to the request
+  bool has_unread_body = false;  ///< it would be taken for the next request
 };
 
 std::string write_late_answer() {
-  return write_last(http::refuse(408, "the request took too long to arrive"), "Request Timeout");
+  return write_response(http::refuse(408, "the request took too long to arrive"), Writes::kAll,
+                        false);
 }
 
-WebEngine::WebEngine(const WebAnswers& answers, std::size_t body_bytes_max, BodyRoom& room)
-    : library_(std::make_unique<Library>(answers, body_bytes_max, room)) {}
-
-WebEngine::~WebEngine() = default;
-
 WebEngine::Served WebEngine::serve(WebStream& stream) {
-  stream.begin(WebStream::Steady::now() + kWebHeadMax, http::kHeaderBytesMax);
-  return library_->serve(stream);
+  const std::string_view input = stream.input();
+  const auto head_bytes = http::head_bytes(input);
+  auto read = read_head(input, head_bytes);
+  // Nobody knows where the next request would begin, so the connection ends.
+  if (auto* refusal = std::get_if<http::Response>(&read)) {
+    stream.end_request(input.size());
+    [[maybe_unused]] const bool is_good =
+        stream.write(write_response(std::move(*refusal), Writes::kAll, false));
+    return {.is_cut = true};
+  }
+  auto& head = std::get<http::Head>(read);
+  const auto what = head.request.method == "HEAD" ? Writes::kHeadOnly : Writes::kAll;
+  Call call{.stream = stream, .request = std::move(head.request), .head_bytes = *head_bytes};
+  http::Response response;
+  try {
+    auto answered = answer(call, head.has_odd_path);
+    if (!answered) return call.served;
+    response = std::move(*answered);
+  } catch (const std::exception&) {
+    response = http::refuse(500, "the request failed in the server");
+    call.has_unread_body = true;
+  }
+  // After a wrong password, each further guess needs a new connection.
+  Served& served = call.served;
+  served.is_cut = call.has_unread_body || served.login == http::Login::kWrong;
+  served.can_go_on = head.stays_open && !served.is_cut;
+  if (head.takes_gzip) compress(response);
+  stream.end_request(call.head_bytes + call.body_bytes);
+  if (!stream.write(write_response(std::move(response), what, served.can_go_on))) {
+    served.can_go_on = false;
+  }
+  return served;
+}
+
+std::optional<http::Response> WebEngine::answer(Call& call, bool has_odd_path) {
+  http::Request& request = call.request;
+  call.served.login = answers_.login(request);
+  call.has_unread_body =
+      request.headers.contains("content-length") || request.headers.contains("transfer-encoding");
+  if (has_odd_path) return http::refuse(404, "the path has a segment that is empty, . or ..");
+  if (auto response = answers_.head(request)) return response;
+  if (call.has_unread_body && request.method == "POST") {
+    if (auto refusal = check_length(request, answers_.body_bytes_max(request))) return refusal;
+    const std::size_t body_bytes = *length_of(request);
+    const std::string_view rest = call.stream.input().substr(call.head_bytes);
+    if (rest.size() < body_bytes) return await_body(call, body_bytes);
+    request.body = rest.substr(0, body_bytes);
+    call.body_bytes = body_bytes;
+    call.has_unread_body = false;
+  }
+  return answers_.answer(std::move(request));
+}
+
+/// Called after the guard let the head pass: nobody else can make the server collect a body.
+std::optional<http::Response> WebEngine::await_body(Call& call, std::size_t body_bytes) {
+  std::optional<BodyRoom::Share> share = room_.take(body_bytes);
+  if (!share) return http::refuse(503, "too many long requests arrive at once; try again later");
+  call.stream.await_body(call.head_bytes + body_bytes, std::move(*share));
+  call.served.is_arriving = true;
+  if (equals_ignoring_case(call.request.header("expect"), "100-continue")) {
+    // If the client has gone, the port notices.
+    [[maybe_unused]] const bool is_good = call.stream.write(kGoOn);
+  }
+  return std::nullopt;
 }
 
 }  // namespace millrace::server

@@ -1,8 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -25,15 +25,11 @@ struct WebAnswers {
   std::function<std::size_t(const http::Request&)> body_bytes_max;
 };
 
-/// Reads one request from a connection and writes its answer, with the parser and writer of the
-/// HTTP library and without its sockets and threads. Each thread has its own engine.
+/// Reads one request from a connection and writes its answer. Each thread has its own engine.
 class WebEngine {
  public:
   /// `answers` and `room` outlive it.
-  WebEngine(const WebAnswers& answers, std::size_t body_bytes_max, BodyRoom& room);
-  ~WebEngine();
-  WebEngine(const WebEngine&) = delete;
-  WebEngine& operator=(const WebEngine&) = delete;
+  WebEngine(const WebAnswers& answers, BodyRoom& room) : answers_(answers), room_(room) {}
 
   struct Served {
     bool can_go_on = false;    ///< the connection can have another request
@@ -41,11 +37,18 @@ class WebEngine {
     bool is_cut = false;       ///< the connection must end, though the client may still be sending
     http::Login login = http::Login::kNone;
   };
+  /// Called when the stream has a request.
   [[nodiscard]] Served serve(WebStream& stream);
 
  private:
-  class Library;
-  std::unique_ptr<Library> library_;
+  struct Call;
+
+  /// nullopt: the body is still arriving.
+  std::optional<http::Response> answer(Call& call, bool has_odd_path);
+  std::optional<http::Response> await_body(Call& call, std::size_t body_bytes);
+
+  const WebAnswers& answers_;
+  BodyRoom& room_;
 };
 
 /// The whole answer, with its head, to a request that did not arrive in time.

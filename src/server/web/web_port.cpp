@@ -1,6 +1,7 @@
 #include "server/web/web_port.hpp"
 
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
@@ -205,8 +206,7 @@ WebPort::Next WebPort::send_rest(Connection& connection) {
 }
 
 WebPort::Next WebPort::refuse_late(Connection& connection) {
-  const std::string answer = write_late_answer();
-  if (connection.stream->write(answer.data(), answer.size()) < 0) return Next::kDrop;
+  if (!connection.stream->write(write_late_answer())) return Next::kDrop;
   enter(connection, Phase::kSendingLast);
   return send_rest(connection);
 }
@@ -289,7 +289,7 @@ void WebPort::hand_over(Connection connection) {
 // ---- the threads that answer --------------------------------------------------------------------
 
 void WebPort::answer_requests() {
-  WebEngine engine(parts_.answers, parts_.body_bytes_max, body_room_);
+  WebEngine engine(parts_.answers, body_room_);
   while (std::optional<Connection> connection = next_ready()) {
     process(std::move(*connection), engine);
   }

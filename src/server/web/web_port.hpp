@@ -39,7 +39,6 @@ class WebPort {
  public:
   struct Parts {
     WebAnswers answers;
-    std::size_t body_bytes_max = 0;
     std::size_t connections_max = 0;  ///< at most kWebConnectionsMax
     /// Shared with the owner of the certificate, who may exchange it; null: no encryption. Unix
     /// sockets are never encrypted.

@@ -162,7 +162,6 @@ WebService::WebService(Parts parts, Options options, BoundSocket socket)
                              [bytes = options.job_bytes_max + kBodyRoom](const http::Request& r) {
                                return http::body_bytes_max(r, bytes);
                              }},
-             .body_bytes_max = options.job_bytes_max + kBodyRoom,
              .connections_max = options.connections_max,
              .tls = std::move(options.tls),
              .log = parts.log}) {

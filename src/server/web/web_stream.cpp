@@ -1,12 +1,10 @@
 #include "server/web/web_stream.hpp"
 
-#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "base/check.hpp"
@@ -45,28 +43,7 @@ bool WebStream::discard_input() {
   return received > 0 || (received < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
-void WebStream::begin(Steady::time_point until, std::size_t bytes_max) {
-  until_ = until;
-  allowed_ = bytes_max;
-}
-
-bool WebStream::wait_for(short events) const {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until_ - Steady::now());
-  pollfd watched{.fd = descriptor_, .events = events, .revents = 0};
-  return left.count() > 0 && ::poll(&watched, 1, static_cast<int>(left.count())) == 1;
-}
-
-bool WebStream::is_readable() const {
-  return has_input() || wait_for(POLLIN);
-}
-
-bool WebStream::is_writable() const {
-  return true;  // `write` keeps the bytes that the socket does not take
-}
-
 bool WebStream::receive() {
-  input_.erase(0, taken_);
-  taken_ = 0;
   while (!has_request()) {
     const Arrival arrival = take_arrived();
     if (arrival == Arrival::kNone) return true;
@@ -76,39 +53,27 @@ bool WebStream::receive() {
   return true;
 }
 
-/// The library takes no other one.
 void WebStream::make_head_plain() {
   const auto bytes = http::head_bytes(input_);
   if (bytes) input_.replace(0, *bytes, http::plain_head(input_.substr(0, *bytes)));
 }
 
 bool WebStream::has_request() const {
-  if (awaits_body()) return unread_bytes() >= awaited_;
-  const std::string_view rest = std::string_view(input_).substr(taken_);
-  return rest.size() >= http::kHeaderBytesMax || http::head_bytes(rest);
+  if (awaits_body()) return input_.size() >= awaited_;
+  return input_.size() > http::kHeaderBytesMax || http::head_bytes(input_);
 }
 
-bool WebStream::is_asked_by(std::string_view method) const {
-  const std::string_view rest = std::string_view(input_).substr(taken_);
-  return rest.starts_with(method) && rest.substr(method.size()).starts_with(' ');
+void WebStream::await_body(std::size_t request_bytes, BodyRoom::Share share) {
+  CHECK(request_bytes > input_.size());
+  awaited_ = request_bytes;
+  share_ = std::move(share);
 }
 
-bool WebStream::mark() {
-  request_at_ = taken_;
-  return std::exchange(awaited_, 0) > 0;
-}
-
-void WebStream::end_request() {
-  input_.erase(0, taken_);
-  taken_ = request_at_ = 0;
+void WebStream::end_request(std::size_t request_bytes) {
+  input_.erase(0, request_bytes);
+  awaited_ = 0;
   if (input_.capacity() > kPipelinedBytesMax) input_.shrink_to_fit();
   share_.reset();
-}
-
-void WebStream::rewind(std::size_t request_bytes) {
-  CHECK(request_at_ <= taken_ && request_bytes > unread_bytes());
-  taken_ = request_at_;
-  awaited_ = request_bytes;
 }
 
 WebStream::Arrival WebStream::take_arrived() {
@@ -126,24 +91,6 @@ WebStream::Arrival WebStream::take_arrived() {
   while (is_good && tls_->has_unread()) is_good = tls_->receive({}, input_);
   if (!flush() || !is_good) return Arrival::kOver;
   return input_.size() == before && tls_->is_input_over() ? Arrival::kOver : Arrival::kSome;
-}
-
-/// Waits for input. False: the time is over, or the connection has ended.
-bool WebStream::fill() {
-  while (!has_input()) {
-    if (!wait_for(POLLIN) || take_arrived() == Arrival::kOver) return false;
-  }
-  return true;
-}
-
-ssize_t WebStream::read(char* bytes, std::size_t size) {
-  if (allowed_ == 0) return -1;
-  if (!has_input() && !fill()) return -1;
-  const std::size_t count = std::min({size, input_.size() - taken_, allowed_});
-  std::memcpy(bytes, input_.data() + taken_, count);
-  taken_ += count;
-  allowed_ -= count;
-  return static_cast<ssize_t>(count);
 }
 
 std::string_view WebStream::output() const {
@@ -166,32 +113,19 @@ bool WebStream::flush() {
   return true;
 }
 
-ssize_t WebStream::write(const char* bytes, std::size_t size) {
+bool WebStream::write(std::string_view text) {
   CHECK(!is_finished_);
-  if (is_muted_) return static_cast<ssize_t>(size);
-  std::string_view rest(bytes, size);
   if (!tls_) {
-    output_ += rest;
-    return flush() ? static_cast<ssize_t>(size) : -1;
+    output_ += text;
+    return flush();
   }
-  if (!tls_->is_open()) return -1;
-  while (!rest.empty()) {
-    tls_->write(rest.substr(0, kTlsWriteBytes));
-    rest.remove_prefix(std::min(rest.size(), kTlsWriteBytes));
-    if (!flush()) return -1;
+  if (!tls_->is_open()) return false;
+  while (!text.empty()) {
+    tls_->write(text.substr(0, kTlsWriteBytes));
+    text.remove_prefix(std::min(text.size(), kTlsWriteBytes));
+    if (!flush()) return false;
   }
-  return static_cast<ssize_t>(size);
-}
-
-// No handler uses the addresses of a request.
-void WebStream::get_remote_ip_and_port(std::string& ip, int& port) const {
-  ip.clear();
-  port = 0;
-}
-
-void WebStream::get_local_ip_and_port(std::string& ip, int& port) const {
-  ip.clear();
-  port = 0;
+  return true;
 }
 
 }  // namespace millrace::server

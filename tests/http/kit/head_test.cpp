@@ -22,10 +22,11 @@ TEST_CASE("head: the first line has one space between method, target and version
   CHECK(problem_of("GET /a?b=%20c HTTP/1.1") == "");
   CHECK(problem_of("OPTIONS * HTTP/1.0") == "");
   for (const char* const line :
-       {"GET  / HTTP/1.1", "GET /  HTTP/1.1", "GET / HTTP/1.1 ", " GET / HTTP/1.1", "GET HTTP/1.1",
-        "GET /a b HTTP/1.1", "GET /a\vb HTTP/1.1", "GET /a\tb HTTP/1.1", "GET /\x7F HTTP/1.1",
-        "G\x01T / HTTP/1.1", "GET http://a/ HTTP/1.1", "GET /\xFF HTTP/1.1", "GET /<b> HTTP/1.1",
-        "GET /\" HTTP/1.1", "GET /#a HTTP/1.1", "GET a HTTP/1.1", "GET / HTTX/1.1", ""}) {
+       {"GET  / HTTP/1.1",    "GET /  HTTP/1.1",   "GET / HTTP/1.1 ",        " GET / HTTP/1.1",
+        "GET HTTP/1.1",       "GET /a b HTTP/1.1", "GET /a\vb HTTP/1.1",     "GET /a\tb HTTP/1.1",
+        "GET /\x7F HTTP/1.1", "G\x01T / HTTP/1.1", "GET http://a/ HTTP/1.1", "GET /\xFF HTTP/1.1",
+        "GET /<b> HTTP/1.1",  "GET /\" HTTP/1.1",  "GET /#a HTTP/1.1",       "GET a HTTP/1.1",
+        "GET / HTTX/1.1",     "GET / HTTP/9.9",    "GET / HTTP/1.1.1",       ""}) {
     CAPTURE(line);
     CHECK(problem_of(line) == no_line);
   }
@@ -160,6 +161,78 @@ TEST_CASE("head: segments of a path that readers take differently") {
 TEST_CASE("head: HTTP/1.1 names a host, HTTP/1.0 need not") {
   CHECK(find_ambiguity("GET / HTTP/1.1\r\n\r\n")->text == "the head has no Host");
   CHECK_FALSE(find_ambiguity("GET / HTTP/1.0\r\n\r\n"));
+}
+
+TEST_CASE("head: it may have 65536 bytes, an address 8192, a line 8192, and one more is refused") {
+  const auto status_of = [](std::string_view target, const std::string& headers) {
+    const auto refusal =
+        refuse_head(concat("GET ", target, " HTTP/1.1\r\nHost: a\r\n", headers, "\r\n"));
+    return refusal ? refusal->status : 0;
+  };
+  CHECK(status_of("/" + std::string(8191, 'a'), "") == 0);
+  CHECK(status_of("/" + std::string(8192, 'a'), "") == 414);
+  CHECK(status_of("/", "X: " + std::string(8187, 'a') + "\r\n") == 0);
+  CHECK(status_of("/", "X: " + std::string(8188, 'a') + "\r\n") == 431);
+  std::string headers;
+  for (int i = 0; i < 8; ++i) headers += "X: " + std::string(8000, 'a') + "\r\n";
+  const std::size_t left = 65'536 - (headers + "GET / HTTP/1.1\r\nHost: a\r\nX: \r\n\r\n").size();
+  CHECK(status_of("/", headers + "X: " + std::string(left, 'a') + "\r\n") == 0);
+  CHECK(status_of("/", headers + "X: " + std::string(left + 1, 'a') + "\r\n") == 431);
+  CHECK(status_of("/", "X\r\n") == 400);
+}
+
+TEST_CASE("head: a path and a query lose their escapes, and a blank in a query may be a plus") {
+  const auto request_of = [](std::string_view target) {
+    return read_head(concat("GET ", target, " HTTP/1.1\r\nHost: a\r\n\r\n")).request;
+  };
+  const Request request = request_of("/a+b%2Fc%C3%A9?q=x+y%2B&q=z&%6E=1=2&&empty&=9&q=z");
+  CHECK(request.method == "GET");
+  CHECK(request.path == "/a+b/c\xC3\xA9");
+  CHECK_FALSE(request.has_broken_escape);
+  using Params = std::multimap<std::string, std::string>;
+  CHECK(request.params == Params{{"empty", ""}, {"n", "1=2"}, {"q", "x y+"}, {"q", "z"}});
+  const Request broken = request_of("/50%?a=%zz&b=%4");
+  CHECK(broken.has_broken_escape);
+  CHECK(broken.path == "/50%");
+  CHECK(broken.params == Params{{"a", "%zz"}, {"b", "%4"}});
+  CHECK(read_head("GET //a HTTP/1.1\r\nHost: a\r\n\r\n").has_odd_path);
+}
+
+TEST_CASE("head: headers have names in lower case and no blanks around, and the first one counts") {
+  const Request request =
+      read_head(
+          "GET /jobs/a HTTP/1.1\r\nHost:a\r\nX-Script-Name: \t/jobs \r\nCookie: a\r\n"
+          "cookie: b\r\nEmpty:\r\n\r\n")
+          .request;
+  CHECK(request.headers ==
+        std::map<std::string, std::string>{
+            {"cookie", "a"}, {"empty", ""}, {"host", "a"}, {"x-script-name", "/jobs"}});
+  CHECK(request.prefix == "/jobs");
+  CHECK(request.path == "/a");
+}
+
+TEST_CASE("head: a client takes gzip if it says so, and not with the weight 0") {
+  const auto takes_gzip = [](std::string_view accepted) {
+    return read_head(concat("GET / HTTP/1.1\r\nHost: a\r\nAccept-Encoding: ", accepted, "\r\n\r\n"))
+        .takes_gzip;
+  };
+  for (const char* const yes : {"gzip", "br, GZIP;q=0.5", "deflate,gzip; q=1"})
+    CHECK(takes_gzip(yes));
+  for (const char* const no : {"", "br", "x-gzip", "gzip;q=0", "gzip; q=0.000 , br"}) {
+    CAPTURE(no);
+    CHECK_FALSE(takes_gzip(no));
+  }
+}
+
+TEST_CASE("head: HTTP/1.1 stays open unless told, HTTP/1.0 if told") {
+  const auto stays_open = [](std::string_view version, std::string_view headers) {
+    return read_head(concat("GET / HTTP/", version, "\r\nHost: a\r\n", headers, "\r\n")).stays_open;
+  };
+  CHECK(stays_open("1.1", ""));
+  CHECK(stays_open("1.1", "Connection: upgrade, closed\r\n"));
+  CHECK_FALSE(stays_open("1.1", "Connection: TE , Close\r\n"));
+  CHECK_FALSE(stays_open("1.0", ""));
+  CHECK(stays_open("1.0", "Connection: Keep-Alive\r\n"));
 }
 
 }  // namespace millrace::http

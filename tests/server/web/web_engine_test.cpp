@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "http/kit/text.hpp"
 #include "server/web/web_client.hpp"
 #include "support/doctest.hpp"
 
@@ -224,6 +225,36 @@ TEST_CASE("web engine: a request for a range gets the whole file") {
   CHECK(part.status == 200);
   CHECK(part.body == whole.body);
   CHECK(part.head.find("Accept-Ranges: none") != std::string::npos);
+}
+
+TEST_CASE("web engine: HEAD is answered as GET without the body") {
+  RunningServer running(with_web());
+  SocketClient client = running.connect("web");
+  const Answer whole = ask(client, get("/health"));
+  std::string request = get("/health");
+  client.send(request.replace(0, 3, "HEAD") + get("/health"));
+  std::string head;
+  while (!head.ends_with("\r\n\r\n")) head += client.read(1);
+  CHECK(head.find(http::concat("Content-Length: ", whole.body.size(), "\r\n")) !=
+        std::string::npos);
+  CHECK(read_answer(client).body == whole.body);
+}
+
+TEST_CASE("web engine: a client that says close, or speaks HTTP/1.0, gets one answer") {
+  RunningServer running(with_web());
+  for (const std::string& request :
+       {get("/health", "Connection: close\r\n"), std::string("GET /health HTTP/1.0\r\n\r\n")}) {
+    SocketClient client = running.connect("web");
+    CHECK(ask(client, request).head.find("Connection: close\r\n") != std::string::npos);
+    CHECK(client.is_closed_by_server());
+  }
+}
+
+TEST_CASE("web engine: a method that is none of HTTP changes nothing") {
+  RunningServer running(with_web());
+  SocketClient client = running.connect("web");
+  std::string request = get("/jobs");
+  CHECK(ask(client, request.replace(0, 3, "BREW")).status == 405);
 }
 
 }  // namespace millrace::server
