@@ -25,7 +25,7 @@ std::span<const Asset> assets() {
 }  // namespace millrace::http
 """
 
-LINE_BYTES = 24
+LINE_BYTES = 64
 
 
 def files_of(folder):
@@ -53,8 +53,14 @@ def contents_of(folder, path):
 
 def array_of(number, data):
     lines = [data[at : at + LINE_BYTES] for at in range(0, len(data), LINE_BYTES)]
-    body = "\n".join("  " + ",".join(str(byte) for byte in line) + "," for line in lines)
-    return f"constexpr unsigned char kFile{number}[] = {{\n{body}\n  0}};\n"
+    # A text takes a compiler a tenth of the time that a list of numbers does.
+    body = "\n".join('  "' + "".join(map(escaped, line)) + '"' for line in lines) or '  ""'
+    return f"constexpr char kFile{number}[] =\n{body};\n"
+
+
+def escaped(byte):
+    is_plain = 0x20 <= byte < 0x7F and byte not in b'"\\?'
+    return chr(byte) if is_plain else f"\\{byte:03o}"
 
 
 def main():
@@ -66,7 +72,7 @@ def main():
         data = small.get(path) or contents_of(web, path)
         arrays.append(array_of(number, data))
         rows.append(
-            f'    Asset{{"{path}", {{reinterpret_cast<const char*>(kFile{number}), {len(data)}}}}},'
+            f'    Asset{{"{path}", {{kFile{number}, {len(data)}}}}},'
         )
     table = f"\nconst std::array<Asset, {len(rows)}> kAssets = {{\n" + "\n".join(rows) + "\n};\n"
     with open(out, "w", encoding="ascii") as file:

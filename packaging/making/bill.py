@@ -6,6 +6,7 @@ import os
 import time
 
 from . import libraries
+from .build import codename
 
 TOOLCHAIN = ("libc6-dev", "linux-libc-dev", "libstdc++-", "libgcc-")
 
@@ -88,7 +89,7 @@ def entry(package):
                 "referenceCategory": "PACKAGE-MANAGER",
                 "referenceType": "purl",
                 "referenceLocator": f"pkg:deb/debian/{package.name}@{package.version}"
-                f"?arch={package.architecture}&distro=bookworm",
+                f"?arch={package.architecture}&distro={codename()}",
             }
         ],
     }

@@ -21,6 +21,13 @@ def output_of(*command, **options):
     return done.stdout
 
 
+def codename():
+    """Of the release of Debian that it is made on, such as bookworm."""
+    with open("/etc/os-release", encoding="utf-8") as file:
+        found = re.search(r"^VERSION_CODENAME=(\w+)$", file.read(), re.MULTILINE)
+    return found[1] if found else "unstable"
+
+
 def source_date_epoch():
     """The time in all that is made, in seconds since 1970: given, or that of the commit."""
     given = os.environ.get("SOURCE_DATE_EPOCH")

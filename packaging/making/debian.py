@@ -5,7 +5,7 @@ import os
 import shutil
 import tempfile
 
-from .build import ROOT, output_of
+from .build import ROOT, codename, output_of
 
 MAINTAINER = "Millrace packages <packages@millrace.example>"
 
@@ -46,7 +46,7 @@ def write_stage(build, stage):
 
 def changelog(build):
     return (
-        f"millrace ({build.version}) bookworm; urgency=medium\n\n"
+        f"millrace ({build.version}) {codename()}; urgency=medium\n\n"
         f"  * Built from commit {build.commit}.\n"
         "  * /usr/share/doc/millrace/CHANGELOG.md has what has changed.\n\n"
         f" -- {maintainer()}  {email.utils.formatdate(build.epoch)}\n"

@@ -1,9 +1,9 @@
 // The web pages in Debian's browsers, used as a person uses them: by clicking and by the keyboard.
 //
-//     MILLRACE=build/release/millrace node tests/browser/run.js [--firefox] [part of a title]
+//     MILLRACE=build/release/millrace node tests/browser/run.js [--chromium|--firefox] [PART]
 //
-// All cases in Chromium, and those of each page in Firefox, or in Firefox alone. Prints a row for
-// each case and then `N passed, N failed`.
+// All cases, or those whose title has PART, in Chromium, and those of each page in
+// Firefox; or in one of the two. Prints a row for each case and then `N passed, N failed`.
 import { chromium, firefox } from "playwright-core";
 import { Server } from "./server.js";
 import { cases as pageCases } from "./cases/page_cases.js";
@@ -123,9 +123,9 @@ async function runAll(name, start, cases) {
 }
 
 const words = process.argv.slice(2);
-const isOnlyFirefox = words[0] === "--firefox";
-const part = (isOnlyFirefox ? words[1] : words[0]) ?? "";
-if (!isOnlyFirefox) await runAll("Chromium", startChromium, files.flat());
-await runAll("Firefox", startFirefox, inFirefox);
+const only = /^--(chromium|firefox)$/.test(words[0]) ? words.shift() : "";
+const part = words[0] ?? "";
+if (only !== "--firefox") await runAll("Chromium", startChromium, files.flat());
+if (only !== "--chromium") await runAll("Firefox", startFirefox, inFirefox);
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(failed === 0 && passed > 0 ? 0 : 1);

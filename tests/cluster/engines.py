@@ -1,6 +1,7 @@
 """Engines of a shared log, of several members each, for the nodes of a test."""
 
 import contextlib
+import glob
 import os
 import pwd
 import re
@@ -12,7 +13,9 @@ import urllib.request
 
 from network import start_kept
 
-POSTGRES = "/usr/lib/postgresql/15/bin/"
+# The newest that is there.
+POSTGRES = max(glob.glob("/usr/lib/postgresql/*/bin/"), default="/usr/lib/postgresql/bin/",
+               key=lambda path: int(path.split("/")[4]))
 PASSWORD = "pass-word-of-tests"
 READY_SECONDS_MAX = 60
 # In older ones, a member that was cut off while it led the stream may keep a message that the

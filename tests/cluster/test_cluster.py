@@ -45,7 +45,7 @@ class ClusterTest(unittest.TestCase):
     def test_on_nats(self):
         self.play("nats", ON_NATS, failovers_min=4)
 
-    @unittest.skipUnless(os.path.exists(POSTGRES), "PostgreSQL 15 is not installed")
+    @unittest.skipUnless(os.path.exists(POSTGRES), "PostgreSQL is not installed")
     def test_on_postgres(self):
         self.play("postgres", ON_POSTGRES, failovers_min=1)
 

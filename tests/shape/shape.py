@@ -4,8 +4,8 @@
     shape.py REV           a revision of git
     shape.py BEFORE AFTER  two revisions, in two columns; `.` is this working tree
 
-It needs nothing built. The times of the gate are those that `./dev test` and `./dev check` noted
-for that revision in build/times.json, a line for each run.
+It needs nothing built. The times of the gate are those that `./dev test`, `verify` and `check`
+noted for that revision in build/times.json, a line for each run.
 """
 
 import argparse

@@ -8,6 +8,7 @@ The program finds these variables:
 """
 
 import contextlib
+import glob
 import os
 import pwd
 import shutil
@@ -23,7 +24,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from keeper import start_kept
 from ports import free_port
 
-PROGRAMS = "/usr/lib/postgresql/15/bin"
+# The newest that is there.
+PROGRAMS = max(glob.glob("/usr/lib/postgresql/*/bin"), default="/usr/lib/postgresql/bin",
+               key=lambda path: int(path.split("/")[4]))
 PASSWORD = "pass-word-of-tests"
 SETTINGS = {
     "listen_addresses": "127.0.0.1",
