@@ -60,5 +60,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::size_t encodings = count_named(lines, "transfer-encoding");
   check(hosts <= 1 && lengths + encodings <= 1);
   check(hosts == 1 || lines.empty() || !lines[0].ends_with("HTTP/1.1"));
+  if (refuse_head(head)) return 0;
+  const Request request = read_head(head).request;
+  check(lines[0].starts_with(request.method + " "));
+  check(request.headers.count("host") == hosts && request.headers.size() < lines.size());
+  for (const auto& [name, value] : request.headers) {
+    check(lower_case(name) == name && trimmed(value) == value && count_named(lines, name) > 0);
+  }
   return 0;
 }
