@@ -196,6 +196,21 @@ void several_messages(const OpenLog& open) {
   CHECK(entries[2].bytes == "last");
 }
 
+/// It was numbered when the engine took shorter messages.
+void as_numbered(const OpenLog& open) {
+  const auto log = open();
+  log->append({.first = 1, .last = 3, .bytes = "abcdefgh"});
+  log->append({.first = 4, .last = 4, .bytes = "next"});
+  require_stored(answers_to(*log, 2));
+  const auto other = open();
+  const Entries entries = read(*other, 0, 4);
+  REQUIRE(entries.size() == 2);
+  CHECK(entries[0].bytes == "abcdefgh");
+  CHECK(entries[0].first == 1);
+  CHECK(entries[0].last == 3);
+  CHECK(entries[1].bytes == "next");
+}
+
 // --- the fence ---
 
 void conflict(const OpenLog& open) {
@@ -475,6 +490,7 @@ constexpr std::array kCases = {
     ContractCase{"appends are answered in their order, many in flight", answers_in_order},
     ContractCase{"an entry takes as many messages as was said", message_counts},
     ContractCase{"an entry longer than a message is one entry", several_messages},
+    ContractCase{"an entry is stored in the messages that it was numbered for", as_numbered},
     ContractCase{"an append that expects another end is refused, and those after it", conflict},
     ContractCase{"after a refused append, none is stored before the caller knows",
                  conflict_unheard},

@@ -151,6 +151,8 @@ Problem described(natsStatus status) {
       return {"the NATS server has no TLS"};
     case NATS_SSL_ERROR:
       return {"NATS: TLS failed: a certificate, key or name does not fit"};
+    case NATS_MAX_PAYLOAD:
+      return {"NATS: the max_payload of this server is smaller than that of the one before"};
     case NATS_NO_RESPONDERS:
       return {"NATS: nobody answers for JetStream: it is not enabled, or has no leader now"};
     default:

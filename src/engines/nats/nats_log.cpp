@@ -86,11 +86,11 @@ class NatsLog final : public LogService {
   [[nodiscard]] Outcome<Chunk> follow(Sequence after, std::size_t bytes_max,
                                       Duration longest) override;
 
-  Sequence append(Sequence expected_last, std::string bytes) override {
+  void append(Entry entry) override {
     // Who leads does not follow: the server need not send everything back.
     parts_->reader.stop(nats_now());
     note_mail(nats_now());
-    return parts_->publisher.append(expected_last, std::move(bytes), nats_now());
+    parts_->publisher.append(std::move(entry), nats_now());
   }
 
   [[nodiscard]] std::vector<Answer> answers(Duration longest) override;
@@ -121,6 +121,8 @@ Time end_of_wait(LogService::Duration longest) {
 bool NatsLog::note_mail(Time until) {
   NatsMailbox::Mail mail = mailbox_.take(until, parts_->lost_connections);
   const Time now = nats_now();
+  // The library connects by itself, maybe to a server that takes other lengths.
+  part_bytes_max_ = parts_->publisher.part_bytes_max();
   for (NatsMailbox::Letter& letter : mail.letters) {
     if (parts_->publisher.receive(letter, now) || parts_->reader.receive(letter, now)) continue;
     if (letter.subscription == parts_->trims->number()) note_trim(*letter.message);
@@ -156,7 +158,6 @@ Outcome<Done> NatsLog::open_anew() {
   if (!parts) return parts.error();
   parts_ = std::move(*parts);
   parts_->lost_connections = mailbox_.lost_connections();
-  part_bytes_max_ = parts_->publisher.part_bytes_max();
   return Done{};
 }
 

@@ -50,12 +50,9 @@ NatsPublisher::NatsPublisher(NatsConnection& connection, std::string stream, std
     : connection_(connection), stream_(std::move(stream)), subject_(std::move(subject)) {}
 
 Outcome<Done> NatsPublisher::open(Time now) {
-  const auto payload_max = static_cast<std::size_t>(
-      std::max<std::int64_t>(natsConnection_GetMaxPayload(connection_.handle()), 0));
-  if (payload_max < kHeaderBytesMax + kPartBytesMin) {
+  if (part_bytes_max() < kPartBytesMin) {
     return Problem{"the NATS servers' max_payload is below 1024 bytes"};
   }
-  part_bytes_max_ = std::min(payload_max, kMessageBytesMax) - kHeaderBytesMax;
   // The library made the name of the inbox unique.
   run_prefix_ = connection_.inbox().substr(connection_.inbox().rfind('.') + 1);
   acknowledgements_ = connection_.subscribe(connection_.inbox() + ".ack.*", now);
@@ -63,23 +60,21 @@ Outcome<Done> NatsPublisher::open(Time now) {
   return Done{};
 }
 
-Sequence NatsPublisher::message_count(std::size_t bytes) const {
-  return nats_message_count(bytes, part_bytes_max_);
+std::size_t NatsPublisher::part_bytes_max() const {
+  const auto payload_max = std::max<std::int64_t>(
+      natsConnection_GetMaxPayload(connection_.handle()), kHeaderBytesMax + 1);
+  return std::min(static_cast<std::size_t>(payload_max), kMessageBytesMax) - kHeaderBytesMax;
 }
 
-Sequence NatsPublisher::append(Sequence expected_last, std::string bytes, Time now) {
-  const Sequence parts = message_count(bytes.size());
-  const Sequence last = expected_last + parts;
-  pending_.push_back({last, std::move(bytes), static_cast<std::uint32_t>(parts), 0});
-  if (is_refusing_) {
-    refuse(refusal_, "");
-    return last;
-  }
+void NatsPublisher::append(journal::LogService::Entry entry, Time now) {
+  const Sequence expected_last = entry.first - 1;
+  const Sequence last = entry.last;
+  pending_.push_back({.entry = std::move(entry)});
+  if (is_refusing_) return refuse(refusal_, "");
   if (run_.empty() || expected_last != tail_) begin_run(expected_last);
   if (sent_.empty()) is_alone_ = true;
   tail_ = last;
   send(now);
-  return last;
 }
 
 /// What the append expects was read or acknowledged, so it does not change.
@@ -93,10 +88,11 @@ void NatsPublisher::send(Time now) {
     Pending& pending = pending_[first_unsent_];
     if (!may_send()) return;
     if (const natsStatus status = send_part(pending, now); status != NATS_OK) {
-      return refuse(Refusal::kUnknown, nats_problem(status).text);
+      const bool is_too_long = status == NATS_MAX_PAYLOAD;
+      return refuse(is_too_long ? Refusal::kTooLong : Refusal::kUnknown, nats_problem(status).text);
     }
-    if (++pending.sent < pending.parts) continue;
-    pending.bytes = {};
+    if (++pending.sent < pending.entry.message_count()) continue;
+    pending.entry.bytes = {};
     ++first_unsent_;
   }
 }
@@ -107,10 +103,8 @@ bool NatsPublisher::may_send() const {
 }
 
 natsStatus NatsPublisher::send_part(const Pending& pending, Time now) {
-  const Sequence sequence = pending.last - pending.parts + pending.sent + 1;
-  const std::string_view part =
-      std::string_view(pending.bytes)
-          .substr(std::size_t{pending.sent} * part_bytes_max_, part_bytes_max_);
+  const Sequence sequence = pending.entry.first + pending.sent;
+  const std::string_view part = pending.entry.part(sequence);
   const std::uint64_t id = next_id_++;
   const std::string reply = connection_.inbox() + ".ack." + std::to_string(id);
   natsMsg* raw = nullptr;
@@ -118,14 +112,18 @@ natsStatus NatsPublisher::send_part(const Pending& pending, Time now) {
                                      static_cast<int>(part.size()));
   if (status != NATS_OK) return status;
   const NatsMessage message(raw);
-  const std::string header =
-      to_text(NatsEntryHeader{run_, known_, pending.sent + 1, pending.parts});
+  const NatsEntryHeader entry_header{
+      .run = run_,
+      .known = known_,
+      .part = static_cast<std::uint32_t>(pending.sent + 1),
+      .parts = static_cast<std::uint32_t>(pending.entry.message_count())};
+  const std::string header = to_text(entry_header);
   status =
       natsMsgHeader_Set(raw, "Nats-Expected-Last-Sequence", std::to_string(sequence - 1).c_str());
   if (status == NATS_OK) status = natsMsgHeader_Set(raw, kNatsEntryHeader, header.c_str());
   if (status == NATS_OK) status = connection_.publish(*raw);
   if (status != NATS_OK) return status;
-  const bool is_last_part = pending.sent + 1 == pending.parts;
+  const bool is_last_part = sequence == pending.entry.last;
   sent_.push_back({.id = id,
                    .sequence = sequence,
                    .bytes = part.size(),
@@ -178,7 +176,7 @@ void NatsPublisher::settle() {
     is_alone_ = false;
     sent_bytes_ -= front.bytes;
     if (front.is_last_part) {
-      answers_.push_back({pending_.front().last, std::nullopt, {}});
+      answers_.push_back({pending_.front().entry.last, std::nullopt, {}});
       pending_.pop_front();
       --first_unsent_;
     }
@@ -190,7 +188,7 @@ void NatsPublisher::settle() {
 /// later messages belongs to the log, since the one before it does not.
 void NatsPublisher::refuse(Refusal refusal, std::string problem) {
   for (const Pending& pending : pending_) {
-    answers_.push_back({pending.last, refusal, std::exchange(problem, {})});
+    answers_.push_back({pending.entry.last, refusal, std::exchange(problem, {})});
   }
   is_refusing_ = !pending_.empty() || is_refusing_;
   refusal_ = refusal;

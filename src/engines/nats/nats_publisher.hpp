@@ -27,9 +27,9 @@ class NatsPublisher {
   /// Listens for acknowledgements.
   [[nodiscard]] Outcome<Done> open(Time now);
 
-  [[nodiscard]] journal::Sequence message_count(std::size_t bytes) const;
-  [[nodiscard]] std::size_t part_bytes_max() const { return part_bytes_max_; }
-  journal::Sequence append(journal::Sequence expected_last, std::string bytes, Time now);
+  /// Of an entry, in one message, by what the server takes that it is connected to.
+  [[nodiscard]] std::size_t part_bytes_max() const;
+  void append(journal::LogService::Entry entry, Time now);
 
   /// Whether a letter is for this object; then it is taken.
   bool receive(NatsMailbox::Letter& letter, Time now);
@@ -49,10 +49,8 @@ class NatsPublisher {
  private:
   /// An append without an answer.
   struct Pending {
-    journal::Sequence last = 0;
-    std::string bytes;  ///< of the parts that are not sent yet, with those that are
-    std::uint32_t parts = 1;
-    std::uint32_t sent = 0;
+    journal::LogService::Entry entry;  ///< without its bytes, once all parts are sent
+    journal::Sequence sent = 0;        ///< parts
   };
   /// A message without an acknowledgement.
   struct Sent {
@@ -77,7 +75,6 @@ class NatsPublisher {
   std::string stream_;
   std::string subject_;
   const NatsSubscription* acknowledgements_ = nullptr;
-  std::size_t part_bytes_max_ = 0;
   std::string run_prefix_;
   std::uint64_t runs_ = 0;
   std::string run_;

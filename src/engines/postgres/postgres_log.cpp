@@ -60,11 +60,7 @@ class PostgresLog final : public LogService {
     }
   }
 
-  Sequence append(Sequence expected_last, std::string bytes) override {
-    const Sequence last = expected_last + message_count(bytes.size());
-    writer_.append(expected_last, last, std::move(bytes));
-    return last;
-  }
+  void append(Entry entry) override { writer_.append(std::move(entry)); }
 
   [[nodiscard]] std::vector<Answer> answers(Duration longest) override {
     const Time end = postgres::later(Clock::now(), longest);

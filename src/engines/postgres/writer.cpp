@@ -32,12 +32,12 @@ Writer::Writer(const Target& target, bool allows_unsynced)
                            .allows_no_table = false,
                            .steps = writing_to(target.table)}) {}
 
-void Writer::append(Sequence expected_last, Sequence last, std::string bytes) {
+void Writer::append(Entry entry) {
   // It counts on an entry whose refusal the caller has not heard of. It would be stored where the
   // entries of another server end just there.
-  if (refusing_) return answers_.push_back({last, *refusing_, {}});
+  if (refusing_) return answers_.push_back({entry.last, *refusing_, {}});
   if (entries_.empty()) last_sign_ = Clock::now();
-  entries_.push_back({expected_last + 1, last, std::move(bytes)});
+  entries_.push_back(std::move(entry));
   advance();
 }
 
@@ -95,15 +95,14 @@ void Writer::send() {
 bool Writer::send_row() {
   Entry& entry = entries_[sent_];
   if (next_row_ == 0) next_row_ = entry.first;
-  const std::string_view rest =
-      std::string_view(entry.bytes).substr((next_row_ - entry.first) * kRowBytesMax, kRowBytesMax);
+  const std::string_view part = entry.part(next_row_);
   const bool is_chained = sent_ > 0 || next_row_ > entry.first;
   Parameters parameters;
   parameters.number(next_row_).boolean(next_row_ == entry.last).text(connection_.id());
-  parameters.bytes(rest).boolean(is_chained);
+  parameters.bytes(part).boolean(is_chained);
   if (!parameters.send(connection_.raw(), "append")) return false;
-  unflushed_bytes_ += rest.size();
-  group_bytes_ += rest.size();
+  unflushed_bytes_ += part.size();
+  group_bytes_ += part.size();
   if (next_row_++ < entry.last) return true;
   next_row_ = 0;
   entry.bytes = {};

@@ -20,7 +20,7 @@ class Writer {
  public:
   Writer(const Target& target, bool allows_unsynced);
 
-  void append(journal::Sequence expected_last, journal::Sequence last, std::string bytes);
+  void append(journal::LogService::Entry entry);
 
   /// Does what is possible without waiting.
   void advance();
@@ -34,11 +34,7 @@ class Writer {
  private:
   using Refusal = journal::LogService::Refusal;
 
-  struct Entry {
-    journal::Sequence first = 0;
-    journal::Sequence last = 0;
-    std::string bytes;
-  };
+  using Entry = journal::LogService::Entry;
 
   void send();
   bool send_row();

@@ -96,9 +96,10 @@ Outcome<Done> LogFiller::append(EntryHead::Kind kind, std::string_view batch) {
                  .notes = {}};
   if (kind != EntryHead::Kind::kBatch) head.node = options_.name;
   std::string entry = encode(head).append(batch);
+  const Sequence first = last_ + 1;
   last_ += service_.message_count(entry.size());
   appended_end_ += entry.size();
-  pump_.append(std::move(entry), appended_end_);
+  pump_.append({.first = first, .last = last_, .bytes = std::move(entry)}, appended_end_);
   return wait_until_stored(appended_end_ - std::min<Lsn>(appended_end_, kInFlightBytes));
 }
 

@@ -61,8 +61,8 @@ void LogPump::claim(Sequence seen, std::string claim) {
     const std::lock_guard guard(mutex_);
     CHECK(!is_claiming_);
     if (seen != seen_) return;
-    claim_ = std::move(claim);
-    claim_after_ = seen;
+    const Sequence last = seen + service_.message_count(claim.size());
+    claim_ = {.first = seen + 1, .last = last, .bytes = std::move(claim)};
     is_claiming_ = true;
   }
   service_.wake();
@@ -89,10 +89,10 @@ void LogPump::lead(Sequence last) {
   service_.wake();
 }
 
-void LogPump::append(std::string bytes, Lsn end) {
+void LogPump::append(LogService::Entry entry, Lsn end) {
   {
     const std::lock_guard guard(mutex_);
-    outgoing_.push_back({.bytes = std::move(bytes), .end = end});
+    outgoing_.push_back({.entry = std::move(entry), .end = end});
   }
   work_.notify_one();
   service_.wake();
@@ -194,9 +194,7 @@ void LogPump::note_problem(const std::string& text) {
 
 /// A conflict needs no reason: the log tells what is there instead.
 void LogPump::note_refusal(const LogService::Answer& answer) {
-  if (answer.refusal == LogService::Refusal::kUnknown && !answer.problem.empty()) {
-    note_text(refusal_, answer.problem);
-  }
+  if (answer.refusal && !answer.problem.empty()) note_text(refusal_, answer.problem);
 }
 
 void LogPump::end_refusals() {
@@ -267,9 +265,8 @@ void LogPump::look_at_end() {
 void LogPump::send_claim() {
   const std::lock_guard guard(mutex_);
   if (!claim_) return;
-  const Sequence last = service_.append(claim_after_, *claim_);
-  claim_in_flight_ = {.first = claim_after_ + 1, .last = last, .bytes = std::move(*claim_)};
-  claim_.reset();
+  claim_in_flight_ = std::exchange(claim_, std::nullopt);
+  service_.append(*claim_in_flight_);
 }
 
 /// Whatever becomes of it, following shows it in the end. When it was stored there is no need to
@@ -310,16 +307,17 @@ void LogPump::send() {
     Outgoing next;
     {
       const std::lock_guard guard(mutex_);
-      if (stored_last_ == 0) stored_last_ = sent_last_ = seen_;
+      if (stored_last_ == 0) stored_last_ = seen_;
       waits_for_disk_ = !outgoing_.empty() && must_wait_for_disk(outgoing_.front().end);
       if (outgoing_.empty() || in_flight_bytes_ >= kInFlightBytes || waits_for_disk_) return;
       next = std::move(outgoing_.front());
       outgoing_.pop_front();
     }
-    next.last = service_.append(sent_last_, next.bytes);
-    sent_last_ = next.last;
+    const Sequence before = in_flight_.empty() ? stored_last_ : in_flight_.back().entry.last;
+    CHECK(next.entry.first == before + 1);
+    service_.append(next.entry);
     ++unanswered_;
-    in_flight_bytes_ += next.bytes.size();
+    in_flight_bytes_ += next.entry.bytes.size();
     in_flight_.push_back(std::move(next));
   }
 }
@@ -341,10 +339,12 @@ void LogPump::hear(LogService::Duration longest) {
       note_refusal(answer);
       ++(*answer.refusal == LogService::Refusal::kConflict ? refused_ : unknown_);
       is_in_doubt_ = true;
+      // Its numbers are in the entries behind it. A server that reads the log anew numbers anew.
+      if (*answer.refusal == LogService::Refusal::kTooLong) return enter(Mode::kDeposed);
       continue;
     }
     // After a refusal none is stored, unless the engine is wrong about its order.
-    if (is_in_doubt_ || in_flight_.empty() || in_flight_.front().last != answer.last) {
+    if (is_in_doubt_ || in_flight_.empty() || in_flight_.front().entry.last != answer.last) {
       is_in_doubt_ = true;
       continue;
     }
@@ -358,12 +358,12 @@ void LogPump::hear(LogService::Duration longest) {
   wake_();
 }
 
-void LogPump::note_stored(const Outgoing& entry) {
-  stored_last_ = entry.last;
-  in_flight_bytes_ -= entry.bytes.size();
+void LogPump::note_stored(const Outgoing& outgoing) {
+  stored_last_ = outgoing.entry.last;
+  in_flight_bytes_ -= outgoing.entry.bytes.size();
   {
     const std::lock_guard guard(mutex_);
-    stored_ = entry.end;
+    stored_ = outgoing.end;
   }
   has_stored_.notify_all();
 }
@@ -387,8 +387,8 @@ void LogPump::settle_doubt(LogService::Duration longest) {
     }
     if (chunk->is_trimmed) return enter(Mode::kDeposed);
     for (const LogService::Entry& entry : chunk->entries) {
-      const bool is_ours = !in_flight_.empty() && in_flight_.front().last == entry.last &&
-                           in_flight_.front().bytes == entry.bytes;
+      const bool is_ours = !in_flight_.empty() && in_flight_.front().entry.last == entry.last &&
+                           in_flight_.front().entry.bytes == entry.bytes;
       if (!is_ours) return enter(Mode::kDeposed);
       note_stored(in_flight_.front());
       in_flight_.pop_front();
@@ -408,12 +408,8 @@ void LogPump::settle_doubt(LogService::Duration longest) {
   // The log ends here, so all others are sent again.
   if (std::exchange(has_sent_again_, true)) wait_for_work(std::min(longest, kSendAgain));
   is_in_doubt_ = false;
-  sent_last_ = stored_last_;
-  for (Outgoing& entry : in_flight_) {
-    entry.last = service_.append(sent_last_, entry.bytes);
-    ++unanswered_;
-    sent_last_ = entry.last;
-  }
+  for (const Outgoing& outgoing : in_flight_) service_.append(outgoing.entry);
+  unanswered_ += in_flight_.size();
 }
 
 void LogPump::send_trim() {

@@ -38,7 +38,9 @@ class LogPump {
   enum class Mode {
     kFollowing,
     kLeading,
-    kDeposed,  ///< another server leads; nothing is read or sent any more
+    /// Another server leads, or what was appended can never be stored. Nothing is read or sent any
+    /// more.
+    kDeposed,
     kTrimmed,  ///< the log does not reach back to where this server is
     kSetBack   ///< the log ends before what it had stored: somebody brought an older one back
   };
@@ -73,8 +75,9 @@ class LogPump {
   /// `append` and `trim` may be called from now on.
   void lead(Sequence last);
 
-  /// Sends an entry, after those before. It ends at `end` in the server's own log.
-  void append(std::string bytes, Lsn end);
+  /// Sends an entry, whose messages come right behind those of the entry before. It ends at `end`
+  /// in the server's own log.
+  void append(LogService::Entry entry, Lsn end);
 
   /// Everything in the server's own log before this is stored by the service.
   [[nodiscard]] Lsn stored() const { return stored_.load(); }
@@ -115,9 +118,8 @@ class LogPump {
 
  private:
   struct Outgoing {
-    std::string bytes;
+    LogService::Entry entry;
     Lsn end = 0;
-    Sequence last = 0;  ///< once it was sent
   };
 
   void follow(LogService::Duration longest);
@@ -129,7 +131,7 @@ class LogPump {
   [[nodiscard]] bool must_wait_for_disk(Lsn end) const;
   void hear(LogService::Duration longest);
   void settle_doubt(LogService::Duration longest);
-  void note_stored(const Outgoing& entry);
+  void note_stored(const Outgoing& outgoing);
   void note_problem(const std::string& text);
   void note_refusal(const LogService::Answer& answer);
   void end_refusals();
@@ -149,8 +151,7 @@ class LogPump {
   // The pump's own.
   std::deque<Outgoing> in_flight_;  ///< sent and not answered
   std::size_t in_flight_bytes_ = 0;
-  Sequence sent_last_ = 0;      ///< where the log ends once all in flight are stored
-  Sequence stored_last_ = 0;    ///< where it ends by now
+  Sequence stored_last_ = 0;    ///< where the log ends by now
   std::size_t unanswered_ = 0;  ///< appends
   bool is_in_doubt_ = false;
   bool waits_for_disk_ = false;
@@ -166,8 +167,7 @@ class LogPump {
   Sequence seen_ = 0;
   bool is_asked_for_end_ = false;
   std::optional<Sequence> end_;
-  std::optional<std::string> claim_;
-  Sequence claim_after_ = 0;
+  std::optional<LogService::Entry> claim_;
   bool is_claiming_ = false;
   std::deque<Outgoing> outgoing_;
   Sequence trim_ = 0;

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
@@ -22,9 +24,9 @@ using Sequence = std::uint64_t;
 /// lead, only one gets through: that is the fence. What was stored stays stored: it survives the
 /// loss of any minority of the engine's servers, and a power cut of all of them.
 ///
-/// All calls come from one thread, except `wake`. No call throws. A lost connection is a problem of
-/// the call, or an answer `kUnknown`; the next call connects again by itself. Problems name neither
-/// passwords nor tokens.
+/// All calls come from one thread, except where it says otherwise. No call throws. A lost
+/// connection is a problem of the call, or an answer `kUnknown`; the next call connects again by
+/// itself. Problems name neither passwords nor tokens.
 class LogService {
  public:
   /// An entry takes one message, or several where the engine bounds their length.
@@ -32,6 +34,14 @@ class LogService {
     Sequence first = 0;
     Sequence last = 0;
     std::string bytes;
+
+    [[nodiscard]] Sequence message_count() const { return last + 1 - first; }
+    /// What that message has of the bytes. The split follows from the numbers alone, so an entry
+    /// that is sent again over another connection is split as before.
+    [[nodiscard]] std::string_view part(Sequence message) const {
+      const std::size_t size = (bytes.size() + message_count() - 1) / message_count();
+      return std::string_view(bytes).substr((message - first) * size, size);
+    }
   };
 
   struct Extent {
@@ -52,6 +62,9 @@ class LogService {
   enum class Refusal {
     kConflict,  ///< the log ends elsewhere; the entry was not stored by this append
     kUnknown,   ///< no answer came: the entry was stored, will be stored, or never will be
+    /// It was numbered when the engine took longer messages, so it will never be stored. Nor will
+    /// those behind it; those before it are unknown.
+    kTooLong,
   };
   /// What became of an append.
   struct Answer {
@@ -64,7 +77,8 @@ class LogService {
 
   virtual ~LogService() = default;
 
-  /// How many messages an entry of that length takes.
+  /// How many messages an entry of that length takes that is numbered now. The engine may take
+  /// shorter or longer ones later, over another connection. From any thread.
   [[nodiscard]] virtual Sequence message_count(std::size_t bytes) const = 0;
 
   /// What is stored. Waits for the engine for at most `kAnswerMax`. Not stale: it has every entry
@@ -77,10 +91,18 @@ class LogService {
   [[nodiscard]] virtual Outcome<Chunk> follow(Sequence after, std::size_t bytes_max,
                                               Duration longest) = 0;
 
-  /// Begins to store an entry (1 byte to 1.3 GiB) after that message, and answers the sequence of
-  /// its last message. Any number may be in flight, each expecting the one before it. Never waits
-  /// for an answer, but may wait for the network to take the bytes.
-  virtual Sequence append(Sequence expected_last, std::string bytes) = 0;
+  /// Begins to store an entry (1 byte to 1.3 GiB) in these messages, of which there are as many as
+  /// `message_count` said when it was numbered. The log must end right before it. Any number may be
+  /// in flight, each right behind the one before it. Never waits for an answer, but may wait for
+  /// the network to take the bytes: no lock may be held.
+  virtual void append(Entry entry) = 0;
+
+  /// The same for an entry that is numbered just now. Answers its last message.
+  Sequence append(Sequence expected_last, std::string bytes) {
+    const Sequence last = expected_last + message_count(bytes.size());
+    append({.first = expected_last + 1, .last = last, .bytes = std::move(bytes)});
+    return last;
+  }
 
   /// What became of appends since the last call, in their order; each is answered once, at the
   /// latest after `kAnswerMax`. After one that was refused, all that were begun before this call

@@ -83,13 +83,13 @@ Outcome<Done> ReplicatedJournal::replay(const Visitor& visitor) {
 }
 
 Outcome<Done> ReplicatedJournal::take_cached(std::string_view entry, Lsn begin) {
-  const std::size_t bytes = entry.size();
   auto head = take_head(entry);
   if (!head) return head.error();
   if (!*head) return Problem{"a batch that is no entry of a shared log"};
   if (auto noted = note_head(**head); !noted) return noted;
   note_place(begin, (*head)->sequence);
-  last_ = counted_ = (*head)->sequence + service_->message_count(bytes) - 1;
+  // It took more messages if it is long. How many is in the log, where it is read once more.
+  last_ = counted_ = (*head)->sequence;
   cached_ = std::move(**head);
   return Done{};
 }
@@ -135,6 +135,11 @@ Outcome<SharedJournal::Followed> ReplicatedJournal::follow(const Visitor& visito
     broken_ = set_back(last_);
     return *broken_;
   }
+  if (cached_ && seen_ >= former_end_) {
+    // The log has no more than the beginning of an entry that it once had whole.
+    broken_ = set_back(former_end_ + 1);
+    return *broken_;
+  }
   if (!own_claim_ || seen_ != last_) return Followed::kOn;
   begin_to_lead();
   return Followed::kLeads;
@@ -151,7 +156,6 @@ Outcome<Done> ReplicatedJournal::take_entry(const LogService::Entry& entry,
                                           ": the log has a gap, or was copied");
   }
   if (cached_) {
-    // It may have been split into more or fewer messages than this server would make of it.
     last_ = counted_ = entry.last;
     return verify_cache(**head);
   }
@@ -376,7 +380,7 @@ Journal::Span ReplicatedJournal::put(EntryHead::Kind kind, std::string_view batc
   last_ += service_->message_count(entry.size());
   last_append_at_ = head.at;
   sent_.push_back({.end = span->end, .last = last_, .at = head.at});
-  pump_.append(std::move(entry), span->end);
+  pump_.append({.first = head.sequence, .last = last_, .bytes = std::move(entry)}, span->end);
   return {.begin = span->begin + head_bytes, .end = span->end};
 }
 

@@ -276,6 +276,51 @@ TEST_CASE("NATS log: messages are no longer than the server takes") {
   CHECK(nats_chunk(*log, 0, last).entries[0].bytes.size() == 100'000);
 }
 
+/// The library connects again by itself.
+TEST_CASE("NATS log: an entry that was numbered for another server is stored as it was, or never") {
+  const NatsDirectory directory;
+  const int port = free_nats_port();
+  const auto server_with = [&](const char* payload_max) {
+    NatsServer::Options options{.port = port, .config = std::string("max_payload: ") + payload_max};
+    auto server = std::make_unique<NatsServer>(directory.path(), std::move(options));
+    server->start();
+    return server;
+  };
+  auto server = server_with("5000");
+  const auto log = open_log("nats://" + server->address() + "/jobs");
+  const auto count_becomes = [&](Sequence count) {
+    const auto end = TestClock::now() + seconds(20);
+    while (log->message_count(100'000) != count && TestClock::now() < end) {
+      (void)log->answers(milliseconds(10));
+    }
+    return log->message_count(100'000) == count;
+  };
+  const std::string bytes(100'000, 'x');
+  const Sequence last = log->message_count(bytes.size());
+  REQUIRE(last == 23);
+  server.reset();
+  server = server_with("200000");
+  REQUIRE(count_becomes(1));
+  log->append({.first = 1, .last = last, .bytes = bytes});
+  log->append({.first = last + 1, .last = last + 1, .bytes = bytes});
+  for (const auto& answer : nats_answers(*log, 2)) REQUIRE_FALSE(answer.refusal);
+  const LogService::Chunk chunk = nats_chunk(*log, 0, last + 1);
+  REQUIRE(chunk.entries.size() == 2);
+  CHECK((chunk.entries[0].bytes == bytes));
+  CHECK(chunk.entries[0].last == last);
+  CHECK((chunk.entries[1].bytes == bytes));
+
+  server.reset();
+  server = server_with("5000");
+  REQUIRE(count_becomes(last));
+  log->append({.first = last + 2, .last = last + 2, .bytes = bytes});
+  CHECK(nats_answers(*log, 1)[0].refusal == LogService::Refusal::kTooLong);
+  CHECK(log->extent()->last == last + 1);
+  const Sequence end = log->append(last + 1, bytes);
+  CHECK(end == 2 * last + 1);
+  CHECK_FALSE(nats_answers(*log, 1)[0].refusal);
+}
+
 TEST_CASE("NATS log: a wrong password is one line without it") {
   const NatsDirectory directory;
   NatsServer server(directory.path(),

@@ -68,7 +68,7 @@ class ReaderOfOne {
   void append(const std::string& bytes) {
     NatsPublisher publisher(*connection_, stream_->name(), stream_->subject());
     REQUIRE(publisher.open(now));
-    static_cast<void>(publisher.append(0, bytes, now));
+    publisher.append({.first = 1, .last = 1, .bytes = bytes}, now);
     while (publisher.take_answers().empty()) {
       auto mail = mailbox_.take(std::chrono::steady_clock::now() + 20s, 0);
       REQUIRE_FALSE(mail.letters.empty());

@@ -17,6 +17,7 @@ struct Leading {
   SimulatedLog log;
   SimulatedLogService service{log, SimulatedLogService::Delivery::kStepped};
   int wakes = 0;
+  Sequence last = 1;  ///< of what was appended
   Lsn written = 0;
   LogPump pump{service, [this] { ++wakes; }, [this] { return written; }};
 
@@ -25,6 +26,11 @@ struct Leading {
     pump.start(0);
     pump.step({});
     pump.lead(pump.take_arrived().seen);
+  }
+
+  void append(std::string bytes, Lsn end) {
+    ++last;
+    pump.append({.first = last, .last = last, .bytes = std::move(bytes)}, end);
   }
 
   /// What is on its way gets through, and the answers back, in each round.
@@ -66,9 +72,7 @@ class Interrupted final : public LogService {
     if (after_follow) std::exchange(after_follow, nullptr)();
     return chunk;
   }
-  Sequence append(Sequence expected_last, std::string bytes) override {
-    return service_.append(expected_last, std::move(bytes));
-  }
+  void append(Entry entry) override { service_.append(std::move(entry)); }
   [[nodiscard]] std::vector<Answer> answers(Duration longest) override {
     return service_.answers(longest);
   }
@@ -113,8 +117,8 @@ struct ClaimedTwice {
 
 TEST_CASE("log pump: entries are sent in order, several at a time, and told when stored") {
   Leading leading;
-  leading.pump.append("a", 10);
-  leading.pump.append("b", 20);
+  leading.append("a", 10);
+  leading.append("b", 20);
   leading.pump.step({});
   while (leading.service.deliver_request()) {
   }
@@ -129,7 +133,7 @@ TEST_CASE("log pump: entries are sent in order, several at a time, and told when
 
 TEST_CASE("log pump: an entry whose answer is lost is found by reading, and stored once") {
   Leading leading;
-  leading.pump.append("a", 10);
+  leading.append("a", 10);
   leading.pump.step({});
   CHECK(leading.service.deliver_request());
   leading.service.time_out();
@@ -142,8 +146,8 @@ TEST_CASE("log pump: an entry whose answer is lost is found by reading, and stor
 
 TEST_CASE("log pump: an entry that never got there is sent again") {
   Leading leading;
-  leading.pump.append("a", 10);
-  leading.pump.append("b", 20);
+  leading.append("a", 10);
+  leading.append("b", 20);
   leading.pump.step({});
   CHECK(leading.service.lose_request());
   CHECK(leading.service.lose_request());
@@ -161,7 +165,7 @@ TEST_CASE("log pump: an entry that never got there is sent again") {
 
 TEST_CASE("log pump: an entry that arrives late, after it was sent again, is stored once") {
   Leading leading;
-  leading.pump.append("a", 10);
+  leading.append("a", 10);
   leading.pump.step({});
   leading.service.time_out();
   leading.pump.step({});
@@ -179,7 +183,7 @@ TEST_CASE("log pump: an entry that arrives late, after it was sent again, is sto
 
 TEST_CASE("log pump: while the engine cannot be reached nothing is guessed") {
   Leading leading;
-  leading.pump.append("a", 10);
+  leading.append("a", 10);
   leading.service.is_cut_off = true;
   leading.pump.step({});
   leading.service.time_out();
@@ -192,7 +196,7 @@ TEST_CASE("log pump: while the engine cannot be reached nothing is guessed") {
 TEST_CASE("log pump: another server's entry deposes it for ever") {
   Leading leading;
   leading.store_foreign();
-  leading.pump.append("a", 10);
+  leading.append("a", 10);
   leading.pump.step({});
   while (leading.service.deliver_request()) {
   }
@@ -205,12 +209,24 @@ TEST_CASE("log pump: another server's entry deposes it for ever") {
   CHECK(leading.pump.stored() == 0);
 }
 
+TEST_CASE("log pump: an entry of messages that the engine takes no more ends the lead") {
+  Leading leading;
+  leading.append("a", 10);
+  leading.deliver_all(2);
+  leading.log.message_bytes_max = 3;
+  leading.append("longer", 20);
+  leading.append("b", 30);
+  leading.deliver_all(2);
+  CHECK(leading.pump.mode() == LogPump::Mode::kDeposed);
+  CHECK(leading.stored() == std::vector<std::string>{"a"});
+}
+
 TEST_CASE("log pump: the answer to a claim that comes after leading is not one to an append") {
   ClaimedTwice claimed;
   claimed.pump.step({});
   REQUIRE(claimed.service.has_requests());
   claimed.pump.lead(claimed.pump.take_arrived().seen);
-  claimed.pump.append("a", 10);
+  claimed.pump.append({.first = 2, .last = 2, .bytes = "a"}, 10);
   for (int i = 0; i < 3; ++i) claimed.deliver_all();
   CHECK(claimed.pump.stored() == 10);
   CHECK(claimed.pump.mode() == LogPump::Mode::kLeading);
@@ -223,7 +239,7 @@ TEST_CASE("log pump: a claim that was not sent is dropped when an earlier one le
   REQUIRE_FALSE(claimed.service.has_requests());
   claimed.pump.lead(claimed.pump.take_arrived().seen);
   CHECK_FALSE(claimed.pump.is_claiming());
-  claimed.pump.append("a", 10);
+  claimed.pump.append({.first = 2, .last = 2, .bytes = "a"}, 10);
   for (int i = 0; i < 2; ++i) claimed.deliver_all();
   CHECK(claimed.pump.stored() == 10);
   CHECK(claimed.log.last() == 2);
@@ -232,7 +248,7 @@ TEST_CASE("log pump: a claim that was not sent is dropped when an earlier one le
 TEST_CASE("log pump: why a full log stores nothing is told, until it has room") {
   Leading leading;
   leading.log.refuses_with = "maximum bytes exceeded";
-  leading.pump.append("a", 10);
+  leading.append("a", 10);
   leading.deliver_all(3);
   CHECK(leading.pump.problem() == "maximum bytes exceeded");
   CHECK(leading.pump.mode() == LogPump::Mode::kLeading);
@@ -246,7 +262,7 @@ TEST_CASE("log pump: why a full log stores nothing is told, until it has room") 
 TEST_CASE("log pump: what a full log refuses is sent to it seldom") {
   Leading leading;
   leading.log.refuses_with = "maximum bytes exceeded";
-  leading.pump.append("a", 10);
+  leading.append("a", 10);
   leading.deliver_all(4);
   const std::uint64_t appends = leading.service.appends();
   const auto begin = std::chrono::steady_clock::now();
@@ -275,11 +291,11 @@ TEST_CASE("log pump: a claim that a full log refuses is told of, and may be made
 
 TEST_CASE("log pump: a leader whose log was set back stops, and stores nothing more") {
   Leading leading;
-  leading.pump.append("a", 10);
+  leading.append("a", 10);
   leading.deliver_all(3);
   REQUIRE(leading.pump.stored() == 10);
   leading.log.set_back(1);
-  leading.pump.append("b", 20);
+  leading.append("b", 20);
   leading.deliver_all(3);
   CHECK(leading.pump.mode() == LogPump::Mode::kSetBack);
   CHECK(leading.log.last() == 1);
@@ -302,7 +318,7 @@ TEST_CASE("log pump: a claim finds that the log was set back") {
 TEST_CASE("log pump: with a slow disk, no more is stored than may wait for it in memory") {
   Leading leading;
   constexpr Lsn kPart = LogPump::kBehindBytes / 4;
-  for (Lsn end = kPart; end <= 8 * kPart; end += kPart) leading.pump.append("a", end);
+  for (Lsn end = kPart; end <= 8 * kPart; end += kPart) leading.append("a", end);
   leading.deliver_all(4);
   CHECK(leading.pump.stored() == 4 * kPart);
   leading.written = 2 * kPart;
@@ -312,10 +328,10 @@ TEST_CASE("log pump: with a slow disk, no more is stored than may wait for it in
 
 TEST_CASE("log pump: an entry longer than the limit is sent when the disk has all before it") {
   Leading leading;
-  leading.pump.append("a", 10);
+  leading.append("a", 10);
   leading.deliver_all(2);
   leading.written = 10;
-  leading.pump.append("b", 10 + 2 * LogPump::kBehindBytes);
+  leading.append("b", 10 + 2 * LogPump::kBehindBytes);
   leading.deliver_all(2);
   CHECK(leading.pump.stored() == 10 + 2 * LogPump::kBehindBytes);
 }

@@ -321,6 +321,50 @@ TEST_CASE("replicated journal: an entry of several messages arrives whole") {
 }
 
 TEST_CASE_FIXTURE(
+    Pair, "replicated journal: an entry keeps its messages when the service takes longer ones") {
+  a.step();
+  log.message_bytes_max = 10;
+  const std::string batch(500, 'x');
+  REQUIRE(a.journal->append(a.epoch, batch));
+  REQUIRE(a.journal->append(a.epoch, "two"));
+  log.message_bytes_max = 1000;
+  REQUIRE(a.journal->append(a.epoch, "three"));
+  a.step();
+  REQUIRE(b.follow());
+  CHECK(b.batches == std::vector<std::string>{batch, "two", "three"});
+}
+
+TEST_CASE_FIXTURE(
+    Led, "replicated journal: a restart finds an entry of the time when messages were longer") {
+  const std::string batch(500, 'x');
+  REQUIRE(a.journal->append(a.epoch, batch));
+  a.step();
+  log.message_bytes_max = 10;
+  a.open();
+  REQUIRE(a.replayed);
+  REQUIRE(a.follow());
+  a.now += 2s;
+  a.lead();
+  REQUIRE(a.journal->append(a.epoch, "two"));
+  a.step();
+  Peer b(log, "b");
+  REQUIRE(b.follow());
+  CHECK(b.batches == std::vector<std::string>{batch, "two"});
+}
+
+TEST_CASE_FIXTURE(Led,
+                  "replicated journal: a log that ends within the cache's last entry is refused") {
+  log.message_bytes_max = 10;
+  REQUIRE(a.journal->append(a.epoch, std::string(500, 'x')));
+  a.step();
+  log.set_back(20);
+  a.open();
+  const auto followed = a.replayed ? a.follow() : a.replayed.error();
+  REQUIRE_FALSE(followed);
+  CHECK(followed.error().text.find("ends before message 21") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(
     Pair, "replicated journal: a log that was trimmed beyond the cache makes that useless") {
   a.step();
   REQUIRE(b.follow());

@@ -112,17 +112,12 @@ Outcome<LogService::Chunk> SimulatedLogService::follow(Sequence after, std::size
   return chunk;
 }
 
-Sequence SimulatedLogService::append(Sequence expected_last, std::string bytes) {
-  const Sequence last = expected_last + message_count(bytes.size());
+void SimulatedLogService::append(Entry entry) {
   const std::uint64_t number = ++appends_;
-  waiting_.push_back({.number = number, .last = last});
+  waiting_.push_back({.number = number, .last = entry.last});
   // What is sent over a broken connection is gone.
-  if (!is_cut_off) {
-    requests_.push_back(
-        {.number = number, .expected_last = expected_last, .bytes = std::move(bytes)});
-  }
+  if (!is_cut_off) requests_.push_back({.number = number, .entry = std::move(entry)});
   if (delivery_ == Delivery::kAtOnce) answer_all();
-  return last;
 }
 
 void SimulatedLogService::answer_all() {
@@ -133,15 +128,25 @@ void SimulatedLogService::answer_all() {
   if (is_cut_off) time_out();
 }
 
-bool SimulatedLogService::store(const Request& request) {
-  Sequence expected = request.expected_last;
-  for (std::size_t at = 0; at < request.bytes.size(); at += log_.message_bytes_max) {
-    const bool is_end = at + log_.message_bytes_max >= request.bytes.size();
-    SimulatedLog::Message part{.bytes = request.bytes.substr(at, log_.message_bytes_max),
-                               .is_begin = at == 0,
-                               .is_end = is_end};
-    if (!log_.append(expected, std::move(part))) return false;
-    expected = log_.last();
+SimulatedLogService::Reply SimulatedLogService::answer(const Request& request) {
+  Reply reply{.number = request.number};
+  if (!log_.refuses_with.empty()) {
+    reply.refusal = Refusal::kUnknown;
+    reply.problem = log_.refuses_with;
+  } else if (request.entry.part(request.entry.first).size() > log_.message_bytes_max) {
+    reply.refusal = Refusal::kTooLong;
+  } else if (!store(request.entry)) {
+    reply.refusal = Refusal::kConflict;
+  }
+  return reply;
+}
+
+bool SimulatedLogService::store(const Entry& entry) {
+  for (Sequence at = entry.first; at <= entry.last; ++at) {
+    SimulatedLog::Message part{.bytes = std::string(entry.part(at)),
+                               .is_begin = at == entry.first,
+                               .is_end = at == entry.last};
+    if (!log_.append(at - 1, std::move(part))) return false;
   }
   return true;
 }
@@ -150,21 +155,16 @@ bool SimulatedLogService::deliver_request() {
   if (requests_.empty() || is_cut_off) return false;
   const Request request = std::move(requests_.front());
   requests_.pop_front();
-  if (log_.refuses_with.empty()) {
-    replies_.push_back({.number = request.number, .is_stored = store(request)});
-  } else {
-    replies_.push_back({.number = request.number, .problem = log_.refuses_with});
-  }
+  replies_.push_back(answer(request));
   return true;
 }
 
 bool SimulatedLogService::deliver_beginning() {
   if (requests_.empty() || is_cut_off) return false;
-  const Request& request = requests_.front();
-  if (message_count(request.bytes.size()) < 2) return false;
-  log_.append(request.expected_last, {.bytes = request.bytes.substr(0, log_.message_bytes_max),
-                                      .is_begin = true,
-                                      .is_end = false});
+  const Entry& entry = requests_.front().entry;
+  if (entry.message_count() < 2) return false;
+  log_.append(entry.first - 1,
+              {.bytes = std::string(entry.part(entry.first)), .is_begin = true, .is_end = false});
   requests_.pop_front();
   return true;
 }
@@ -182,8 +182,7 @@ bool SimulatedLogService::deliver_answer() {
   for (Waiting& append : waiting_) {
     if (append.number != reply.number) continue;
     append.is_answered = true;
-    if (reply.is_stored) continue;
-    append.refusal = reply.problem.empty() ? Refusal::kConflict : Refusal::kUnknown;
+    append.refusal = reply.refusal;
     append.problem = reply.problem;
   }
   return true;

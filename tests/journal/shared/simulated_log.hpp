@@ -23,7 +23,7 @@ class SimulatedLog {
     bool is_end = true;
   };
 
-  /// An entry takes a message for each so many bytes.
+  /// An entry takes a message for each so many bytes, and no message is longer.
   std::size_t message_bytes_max = 1 << 20;
   /// For tests of the tests: a log that stores whatever comes, at its end.
   bool checks_expected_last = true;
@@ -65,7 +65,8 @@ class SimulatedLogService final : public LogService {
   [[nodiscard]] Outcome<Extent> extent() override;
   [[nodiscard]] Outcome<Chunk> follow(Sequence after, std::size_t bytes_max,
                                       Duration longest) override;
-  Sequence append(Sequence expected_last, std::string bytes) override;
+  using LogService::append;
+  void append(Entry entry) override;
   [[nodiscard]] std::vector<Answer> answers(Duration longest) override;
   [[nodiscard]] Outcome<Done> trim(Sequence before) override;
   void wake() noexcept override;
@@ -98,12 +99,11 @@ class SimulatedLogService final : public LogService {
  private:
   struct Request {
     std::uint64_t number = 0;  ///< of the append
-    Sequence expected_last = 0;
-    std::string bytes;
+    Entry entry;
   };
   struct Reply {
     std::uint64_t number = 0;
-    bool is_stored = false;
+    std::optional<Refusal> refusal = {};
     std::string problem = {};
   };
   struct Waiting {
@@ -115,7 +115,8 @@ class SimulatedLogService final : public LogService {
   };
 
   void wait(Duration longest);
-  bool store(const Request& request);
+  [[nodiscard]] Reply answer(const Request& request);
+  bool store(const Entry& entry);
   void answer_all();
 
   SimulatedLog& log_;

@@ -27,9 +27,7 @@ class Link final : public journal::LogService {
                                       Duration longest) override {
     return service_->follow(after, bytes_max, longest);
   }
-  Sequence append(Sequence expected_last, std::string bytes) override {
-    return service_->append(expected_last, std::move(bytes));
-  }
+  void append(Entry entry) override { service_->append(std::move(entry)); }
   [[nodiscard]] std::vector<Answer> answers(Duration longest) override {
     std::vector<Answer> answers = service_->answers(longest);
     if (mistake_ != Mistake::kGuessedAppend) return answers;
