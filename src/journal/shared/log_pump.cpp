@@ -262,10 +262,13 @@ void LogPump::look_at_end() {
   wake_();
 }
 
+/// The server asks the pump all the time, and does not wait until the network takes a claim.
 void LogPump::send_claim() {
-  const std::lock_guard guard(mutex_);
-  if (!claim_) return;
-  claim_in_flight_ = std::exchange(claim_, std::nullopt);
+  {
+    const std::lock_guard guard(mutex_);
+    if (!claim_) return;
+    claim_in_flight_ = std::exchange(claim_, std::nullopt);
+  }
   service_.append(*claim_in_flight_);
 }
 

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <functional>
+#include <future>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,32 +56,66 @@ struct Leading {
   }
 };
 
-/// A connection where something happens after each look at the log, before its caller knows.
+/// A connection where something happens during each call; or after a look at the log, before its
+/// caller knows.
 class Interrupted final : public LogService {
  public:
   explicit Interrupted(SimulatedLogService& service) : service_(service) {}
 
+  std::function<void()> during_call = [] {};
   std::function<void()> after_follow;
 
   [[nodiscard]] Sequence message_count(std::size_t bytes) const override {
     return service_.message_count(bytes);
   }
-  [[nodiscard]] Outcome<Extent> extent() override { return service_.extent(); }
+  [[nodiscard]] Outcome<Extent> extent() override {
+    during_call();
+    return service_.extent();
+  }
   [[nodiscard]] Outcome<Chunk> follow(Sequence after, std::size_t bytes_max,
                                       Duration longest) override {
+    during_call();
     auto chunk = service_.follow(after, bytes_max, longest);
     if (after_follow) std::exchange(after_follow, nullptr)();
     return chunk;
   }
-  void append(Entry entry) override { service_.append(std::move(entry)); }
+  void append(Entry entry) override {
+    during_call();
+    service_.append(std::move(entry));
+  }
   [[nodiscard]] std::vector<Answer> answers(Duration longest) override {
+    during_call();
     return service_.answers(longest);
   }
-  [[nodiscard]] Outcome<Done> trim(Sequence before) override { return service_.trim(before); }
+  [[nodiscard]] Outcome<Done> trim(Sequence before) override {
+    during_call();
+    return service_.trim(before);
+  }
   void wake() noexcept override { service_.wake(); }
 
  private:
   SimulatedLogService& service_;
+};
+
+/// A pump over a slow engine: while that is at work, the server asks the pump for something.
+struct Asked {
+  SimulatedLog log;
+  SimulatedLogService service{log, SimulatedLogService::Delivery::kAtOnce};
+  Interrupted slow{service};
+  LogPump pump{slow, [] {}};
+  std::vector<std::future<bool>> answers;
+
+  Asked() {
+    slow.during_call = [this] {
+      answers.push_back(std::async(std::launch::async, [this] { return pump.is_claiming(); }));
+      CHECK(answers.back().wait_for(std::chrono::seconds(10)) == std::future_status::ready);
+    };
+  }
+  ~Asked() {
+    slow.during_call = [] {};
+  }
+  Asked(const Asked&) = delete;
+  Asked& operator=(const Asked&) = delete;
 };
 
 /// A pump that has claimed twice: it had no answer to its first claim, and finds it in the log
@@ -207,6 +242,31 @@ TEST_CASE("log pump: another server's entry deposes it for ever") {
   CHECK(leading.pump.mode() == LogPump::Mode::kDeposed);
   CHECK_FALSE(leading.pump.step({}));
   CHECK(leading.pump.stored() == 0);
+}
+
+TEST_CASE_FIXTURE(Asked, "log pump: the server is answered while the engine takes a claim") {
+  pump.start(0);
+  pump.ask_end();
+  pump.step({});
+  pump.claim(0, "claim");
+  pump.step({});
+  CHECK(log.last() == 1);
+}
+
+TEST_CASE_FIXTURE(Asked, "log pump: the server is answered while the engine takes an entry") {
+  log.append(0, {.bytes = "claim"});
+  pump.start(0);
+  pump.step({});
+  pump.lead(1);
+  log.refuses_with = "maximum bytes exceeded";
+  pump.append({.first = 2, .last = 2, .bytes = "a"}, 10);
+  pump.step({});
+  log.refuses_with = {};
+  for (int i = 0; i < 3; ++i) pump.step({});
+  CHECK(pump.stored() == 10);
+  pump.trim(2);
+  pump.step({});
+  CHECK(log.begin() == 2);
 }
 
 TEST_CASE("log pump: an entry of messages that the engine takes no more ends the lead") {
