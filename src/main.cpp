@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "server/options/config.hpp"
 #include "server/options/faktory_options.hpp"
 #include "server/process/logging.hpp"
+#include "server/process/process.hpp"
 #include "server/serve.hpp"
 #include "tools/command_line/invocation.hpp"
 #include "tools/directory/unfinished.hpp"
@@ -143,6 +145,7 @@ std::string_view called_as(std::string_view path) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::set_new_handler(millrace::server::end_without_memory);
   const std::string_view program = called_as(argc > 0 ? argv[0] : "");
   fill_standard_descriptors();
   // `dev` and `bench` start their server by /proc/self/exe: ps and ss would show it as `exe`.

@@ -153,6 +153,7 @@ struct Refused {
     kBadFormat,
     kJobTooBig,
     kExpectedCrlf,
+    kOutOfMemory,
     kLineTooLong,  ///< skip up to the next CR LF, however far that is
   };
   Reason reason;

@@ -84,6 +84,8 @@ std::string_view refusal(const Refused& refused) {
       return kJobTooBig;
     case Refused::Reason::kExpectedCrlf:
       return kExpectedCrlf;
+    case Refused::Reason::kOutOfMemory:
+      return kOutOfMemory;
   }
   CHECK(false);
 }

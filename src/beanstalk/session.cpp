@@ -152,6 +152,17 @@ std::size_t ClientSession::skip(std::string_view input) {
   return skipped.consumed;
 }
 
+/// The memory is there before the body, so a client cannot send more than there is.
+void ClientSession::begin(const LongPut& arriving) {
+  std::optional<LongBody> body = LongBody::try_make(arriving.body_bytes);
+  if (!body) {
+    const std::uint64_t skip_bytes = std::uint64_t{arriving.body_bytes} + kLineEnd.size();
+    return refuse({Refused::Reason::kOutOfMemory, skip_bytes, command_index<Put>()});
+  }
+  long_put_ =
+      std::make_unique<ArrivingPut>(ArrivingPut{.put = arriving.put, .body = std::move(*body)});
+}
+
 /// The body is copied as it arrives, into the memory that the job will have: so the last piece
 /// costs no more than the first.
 std::size_t ClientSession::take_body(std::string_view input, Time now) {
@@ -185,8 +196,7 @@ std::size_t ClientSession::execute_one(std::string_view input, Time now) {
   }
   bytes_needed_ = 1;
   if (const auto* arriving = std::get_if<LongPut>(&parsed.result)) {
-    long_put_ = std::make_unique<ArrivingPut>(
-        ArrivingPut{.put = arriving->put, .body = LongBody(arriving->body_bytes)});
+    begin(*arriving);
     return parsed.consumed;
   }
   if (const auto* refused = std::get_if<Refused>(&parsed.result)) {
@@ -209,7 +219,9 @@ std::size_t ClientSession::execute_one(std::string_view input, Time now) {
 void ClientSession::refuse(const Refused& refused) {
   if (refused.counts_as) ++shared_.counters.commands[*refused.counts_as];
   // beanstalkd counts a client as a producer before the body has arrived.
-  if (refused.reason == Refused::Reason::kExpectedCrlf) mark_producer();
+  const bool is_put = refused.reason == Refused::Reason::kExpectedCrlf ||
+                      refused.reason == Refused::Reason::kOutOfMemory;
+  if (is_put) mark_producer();
   std::string_view reply = reply::refusal(refused);
   bool is_line = refused.reason == Refused::Reason::kLineTooLong;
   // The reply follows when the rest of the line or body was skipped, as in beanstalkd.

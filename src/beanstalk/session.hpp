@@ -70,6 +70,7 @@ class ClientSession final : public Session {
   std::size_t execute_from(std::string_view input, Time now);
   [[nodiscard]] bool can_execute() const;
   std::size_t skip(std::string_view input);
+  void begin(const LongPut& arriving);
   std::size_t take_body(std::string_view input, Time now);
   [[nodiscard]] std::size_t inbox_bytes() const { return inbox_.size() - inbox_begin_; }
   std::size_t execute_one(std::string_view input, Time now);

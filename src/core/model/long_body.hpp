@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/buffer.hpp"
 #include "base/check.hpp"
 
 namespace millrace {
@@ -19,6 +21,16 @@ class LongBody {
  public:
   LongBody() = default;
   explicit LongBody(std::size_t bytes) : bytes_(new char[bytes]), size_(bytes) {}
+
+  /// For a length that a client names before it sends the body. nullopt: there is not so much
+  /// memory for body and record.
+  [[nodiscard]] static std::optional<LongBody> try_make(std::size_t bytes) {
+    LongBody made;
+    made.size_ = bytes;
+    made.bytes_ = try_allocate(bytes);
+    if (!made.bytes_ || !try_reserve(made.room_, bytes + kRestBytes)) return std::nullopt;
+    return made;
+  }
 
   void append(std::string_view part) {
     CHECK(part.size() <= size_ - filled_);

@@ -102,14 +102,14 @@ void Ledger::write(const AnyRecord& record) {
   ++records_written_;
 }
 
-void Ledger::commit(JobAdded&& record) {
+void Ledger::commit(JobAdded&& record) noexcept {
   write(record);
   // A record of a job ends with its body.
   record.body_at = batch_.size() - record.body.size();
   store_.apply(std::move(record));
 }
 
-void Ledger::commit(JobChanged&& record) {
+void Ledger::commit(JobChanged&& record) noexcept {
   const bool ends_with_process = record.fields.is_held_by_connection();
   if (!ends_with_process) write(record);
   if (record.fields.state != JobState::kReserved) {
@@ -121,24 +121,24 @@ void Ledger::commit(JobChanged&& record) {
   store_.apply(std::move(record));
 }
 
-void Ledger::commit_held(JobChanged&& record) {
+void Ledger::commit_held(JobChanged&& record) noexcept {
   CHECK(record.fields.is_held_by_connection());
   write(record);
   changes_.note(record.id);
   store_.apply(std::move(record));
 }
 
-void Ledger::commit(JobRemoved&& record) {
+void Ledger::commit(JobRemoved&& record) noexcept {
   write(record);
   store_.apply(std::move(record));
 }
 
-void Ledger::commit(JobFinished&& record) {
+void Ledger::commit(JobFinished&& record) noexcept {
   write(record);
   store_.apply(std::move(record));
 }
 
-void Ledger::commit(Record&& record) {
+void Ledger::commit(Record&& record) noexcept {
   write(record);
   store_.apply(std::move(record));
 }

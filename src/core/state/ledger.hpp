@@ -29,13 +29,14 @@ namespace millrace {
 /// record left it.
 class Ledger {
  public:
-  /// Views in the record may point into the store.
-  void commit(JobAdded&& record);
-  void commit(JobChanged&& record);
-  void commit(JobRemoved&& record);
-  void commit(JobFinished&& record);
+  /// Views in the record may point into the store. Nothing in it may fail: half a change would stay
+  /// in batch or store, so the process ends.
+  void commit(JobAdded&& record) noexcept;
+  void commit(JobChanged&& record) noexcept;
+  void commit(JobRemoved&& record) noexcept;
+  void commit(JobFinished&& record) noexcept;
   /// The same for a record of anything but a job.
-  void commit(Record&& record);
+  void commit(Record&& record) noexcept;
 
   /// The same for a track, which is written with the batch, as it is then.
   /// `hash` is that of its name, by `TextHash`.
@@ -45,7 +46,7 @@ class Ledger {
 
   /// Of a job that a connection holds, and keeps. Other changes of such a job are not written; this
   /// one is, and a restart finds the job ready, with these fields.
-  void commit_held(JobChanged&& record);
+  void commit_held(JobChanged&& record) noexcept;
 
   /// The body of the job that is added next: it is not copied into new memory.
   void take_over(LongBody& body);

@@ -7,10 +7,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <new>
+#include <string_view>
 #include <system_error>
 
+#include "base/buffer.hpp"
 #include "base/check.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
@@ -22,7 +26,22 @@ std::chrono::microseconds microseconds_of(const timeval& time) {
   return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
 }
 
+constexpr std::string_view kOutOfMemory = "millrace: out of memory\n";
+constexpr int kExitFailed = 1;
+
 }  // namespace
+
+void end_without_memory() {
+  // `new` expects this of a handler that can do nothing.
+  if (MayLackMemory::is_on()) throw std::bad_alloc();
+  static std::atomic_flag is_ending;
+  // Threads that fail meanwhile wait for the end.
+  while (is_ending.test_and_set()) ::pause();
+  // Nothing here may allocate.
+  [[maybe_unused]] const auto written =
+      ::write(STDERR_FILENO, kOutOfMemory.data(), kOutOfMemory.size());
+  ::_exit(kExitFailed);
+}
 
 HostFacts host_facts() {
   utsname names{};

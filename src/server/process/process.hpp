@@ -5,8 +5,14 @@
 
 #include "beanstalk/settings.hpp"
 
-/// Facts about the process and the machine, and random numbers from the system.
+/// Facts about the process and the machine, random numbers from the system, and the end without
+/// memory.
 namespace millrace::server {
+
+/// The new-handler of the program: ends it at once, with one line and status 1. A change that stops
+/// half-way would leave half a record in a batch, and a log that nobody can read. What was
+/// acknowledged is safe, as after `kill -9`.
+void end_without_memory();
 
 struct HostFacts {
   std::string hostname;  ///< uname: nodename

@@ -20,8 +20,8 @@ ClientSession::~ClientSession() {
 
 // ---- the session --------------------------------------------------------------------------------
 
-/// An exception that a session lets out is our bug or a lack of memory: it costs the client its
-/// connection and nobody else anything.
+/// An exception that a session lets out is our bug, or the log cannot be read: it costs the client
+/// its connection and nobody else anything. Memory that cannot be had ends the process before.
 template <typename Call>
 void ClientSession::call_session(Call call) {
   CHECK(session_);
