@@ -1,10 +1,6 @@
-#include <fcntl.h>
-#include <sys/socket.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <utility>
 
 #include "base/text.hpp"
@@ -48,11 +44,7 @@ bool Server::redirects_web() const {
 Outcome<Done> Server::open_web_relay() {
   if (!web_) return Done{};
   if (redirects_web()) return web_->stand_by({.facts = leadership(), .leader = {}});
-  const int same = ::fcntl(web_->descriptor(), F_DUPFD_CLOEXEC, 0);
-  if (same < 0 || ::listen(same, kBacklog) != 0) {
-    return Problem{"cannot listen on " + web_->address().text() + ": " + std::strerror(errno)};
-  }
-  auto socket = BoundSocket::adopt(same);
+  auto socket = web_->duplicate_socket();
   if (!socket) return socket.error();
   web_screen_.emplace(
       WebScreen::Parts{.poller = poller_,

@@ -65,6 +65,8 @@ class WebPort {
 
   [[nodiscard]] const Address& address() const { return bound_.address(); }
   [[nodiscard]] int descriptor() const { return bound_.descriptor(); }
+  /// See `BoundSocket::duplicate`.
+  [[nodiscard]] Outcome<BoundSocket> duplicate_socket() const { return bound_.duplicate(); }
 
  private:
   using TimePoint = WebStream::Steady::time_point;

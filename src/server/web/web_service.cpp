@@ -20,9 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// How long facts read from the system are reused.
-constexpr auto kSystemFactsKept = std::chrono::seconds(1);
-
 /// The pause of bulk changes while the disk is behind.
 constexpr Duration kBulkPause = 20ms;
 
@@ -130,7 +127,6 @@ http::Response refuse_without_answer() {
 
 WebService::WebService(Parts parts, Options options, BoundSocket socket)
     : parts_(parts),
-      data_directory_(std::move(options.data_directory)),
       take_report_(std::move(options.take_report)),
       refuse_report_(std::move(options.refuse_report)),
       bulks_(parts.broker),
@@ -152,6 +148,7 @@ WebService::WebService(Parts parts, Options options, BoundSocket socket)
             .args_part = faktory::args_part,
             .random = random_number},
       gate_(parts.poller, parts.turn),
+      system_([directory = std::move(options.data_directory)] { return read_system(directory); }),
       guard_(std::move(options.guard)),
       report_key_(options.report_key),
       port_(std::move(socket),
@@ -285,16 +282,6 @@ std::optional<http::Response> WebService::answer_head(const http::Request& reque
   return std::nullopt;
 }
 
-http::SystemFacts WebService::system_facts() {
-  const std::lock_guard guard(mutex_);
-  const auto now = std::chrono::steady_clock::now();
-  if (now - system_read_at_ >= kSystemFactsKept) {
-    system_ = read_system(data_directory_);
-    system_read_at_ = now;
-  }
-  return system_;
-}
-
 http::Response WebService::take_turn(const Part& part) {
   const Time now = parts_.clock.now();
   http::Response answered = part(now);
@@ -316,7 +303,7 @@ http::Response WebService::take_turn(const Part& part) {
 http::Response WebService::answer(http::Request asked) {
   if (auto refused = http::prepare(site_, asked)) return *std::move(refused);
   const http::SystemFacts system =
-      needs_system_facts(asked.path) ? system_facts() : http::SystemFacts{};
+      needs_system_facts(asked.path) ? system_.facts() : http::SystemFacts{};
   // Shared: this thread may give up while the thread of the loop still uses it.
   const auto request = std::make_shared<const http::Request>(std::move(asked));
   Part part = [this, request, system](Time now) {

@@ -19,6 +19,7 @@
 #include "server/cluster/report_signature.hpp"
 #include "server/process/clock.hpp"
 #include "server/turn/ticker.hpp"
+#include "server/web/system_reader.hpp"
 #include "server/web/web_gate.hpp"
 #include "server/web/web_port.hpp"
 
@@ -78,6 +79,8 @@ class WebService final : public Deadline {
   [[nodiscard]] Outcome<Done> listen();
   [[nodiscard]] const Address& address() const { return port_.address(); }
   [[nodiscard]] int descriptor() const { return port_.descriptor(); }
+  /// See there.
+  [[nodiscard]] Outcome<BoundSocket> duplicate_socket() const { return port_.duplicate_socket(); }
 
   // In the thread of the loop.
 
@@ -104,12 +107,10 @@ class WebService final : public Deadline {
   /// The part of an answer that one turn of the loop computes.
   using Part = std::function<http::Response(Time now)>;
   [[nodiscard]] http::Response take_turn(const Part& part);
-  [[nodiscard]] http::SystemFacts system_facts();
   [[nodiscard]] http::GuardSettings guard_settings();
   [[nodiscard]] ReportKey report_key();
 
   Parts parts_;
-  std::string data_directory_;
   const std::function<void(http::NodeReport report)> take_report_;
   const std::function<void(std::string claimed, std::string reason)> refuse_report_;
   BulkChanges bulks_;
@@ -121,12 +122,13 @@ class WebService final : public Deadline {
   bool has_bulk_work_ = false;
   WebGate gate_;
 
+  SystemReader system_;
+
+  /// The main loop takes it: nobody holds it while he waits for anything.
   std::mutex mutex_;  ///< protects all the following, up to the port
   http::GuardSettings guard_;
   ReportKey report_key_;
   std::optional<Standby> standby_;  ///< nullopt: it serves
-  http::SystemFacts system_;
-  std::chrono::steady_clock::time_point system_read_at_{};
 
   WebPort port_;
 };
