@@ -1,6 +1,8 @@
 #include "server/web/web_gate.hpp"
 
 #include <condition_variable>
+#include <exception>
+#include <string>
 #include <utility>
 
 namespace millrace::server {
@@ -40,8 +42,18 @@ std::optional<http::Response> WebGate::ask(std::chrono::seconds patience, Questi
   return response;
 }
 
+/// An exception is our bug or a lack of memory: it costs the one who asked an answer, and nobody
+/// else anything.
+http::Response WebGate::answer_to(const Question& question) {
+  try {
+    return question();
+  } catch (const std::exception& exception) {
+    return http::refuse(500, std::string("the server failed: ") + exception.what());
+  }
+}
+
 void WebGate::run(const CallPointer& call, const Question& question) {
-  http::Response response = question();
+  http::Response response = answer_to(question);
   if (!response.is_change) return call->answer(std::move(response));
   pending_.push_back({.call = call, .response = std::move(response), .lsn = std::nullopt});
   turn_.enlist(*this);

@@ -49,6 +49,7 @@ class WebGate final : public Responder {
     std::optional<Lsn> lsn;  ///< nullopt: not bound to a batch yet
   };
 
+  [[nodiscard]] static http::Response answer_to(const Question& question);
   void run(const CallPointer& call, const Question& question);
 
   Poller& poller_;

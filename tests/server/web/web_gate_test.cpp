@@ -1,5 +1,10 @@
 #include "server/web/web_gate.hpp"
 
+#include <chrono>
+#include <future>
+#include <stdexcept>
+
+#include "server/turn/test_loop.hpp"
 #include "server/web/web_client.hpp"
 #include "support/doctest.hpp"
 
@@ -17,6 +22,20 @@ TEST_CASE("web gate: a change is answered when it is durable, a read at once") {
   CHECK(client.read_available().empty());
   disk.make_durable(disk.end());
   CHECK(read_answer(client).status == 201);
+}
+
+TEST_CASE("web gate: a question that fails costs its own answer, and nothing else") {
+  TestLoop loop;
+  WebGate gate(loop.poller, loop.turn);
+  auto asked = std::async(std::launch::async, [&gate] {
+    return gate.ask(WebGate::kAnswerMax,
+                    []() -> http::Response { throw std::runtime_error("a bug"); });
+  });
+  while (asked.wait_for(0s) != std::future_status::ready) loop.run();
+  const std::optional<http::Response> answer = asked.get();
+  REQUIRE(answer.has_value());
+  CHECK(answer->status == 500);
+  CHECK(answer->body.find("a bug") != std::string::npos);
 }
 
 TEST_CASE("web gate: a change that waits for the disk is answered when the server stops") {
