@@ -93,7 +93,8 @@ void CommitQueue::hurry() {
 
 void CommitQueue::wait(Responder& responder, Lsn lsn) {
   if (lsn > hurried_end_) hurry();
-  group_of(lsn).responders.add(responder);
+  Waiting& group = group_of(lsn);
+  responder.waits_at_.push_back({.lsn = group.lsn, .index = group.responders.add(responder)});
 }
 
 bool CommitQueue::has_many_waiting() const {
@@ -119,8 +120,13 @@ CommitQueue::Waiting& CommitQueue::group_of(Lsn lsn) {
   return *waiting_.insert(group, {.lsn = end, .responders = std::move(responders)});
 }
 
-void CommitQueue::forget(const Responder& responder) {
-  for (Waiting& waiting : waiting_) waiting.responders.remove(responder);
+void CommitQueue::forget(Responder& responder) {
+  for (const Responder::Place& place : responder.waits_at_) {
+    const auto group = std::ranges::lower_bound(waiting_, place.lsn, {}, &Waiting::lsn);
+    CHECK(group != waiting_.end() && group->lsn == place.lsn);
+    group->responders.remove_at(place.index);
+  }
+  responder.waits_at_.clear();
 }
 
 void CommitQueue::send_durable() {
@@ -130,7 +136,13 @@ void CommitQueue::send_durable() {
   while (!waiting_.empty() && waiting_.front().lsn <= until) {
     // The group stays in place while its members are called, so that `forget` finds them.
     CallList<Responder>& responders = waiting_.front().responders;
-    responders.call_each([until](Responder& responder) { responder.send_durable(until); });
+    const Lsn lsn = waiting_.front().lsn;
+    responders.call_each([until, lsn](Responder& responder) {
+      // Once for each time that it is in the group.
+      auto& places = responder.waits_at_;
+      places.erase(std::ranges::find(places, lsn, &Responder::Place::lsn));
+      responder.send_durable(until);
+    });
     responders.clear();
     spare_lists_.push_back(std::move(responders));
     waiting_.pop_front();

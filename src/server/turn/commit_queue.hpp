@@ -63,7 +63,7 @@ class CommitQueue {
   void wait(Responder& responder, Lsn lsn);
 
   /// `responder` is not called any more.
-  void forget(const Responder& responder);
+  void forget(Responder& responder);
 
   /// Looks at what has become durable, and lets the replies go that waited for it.
   void send_durable();

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <absl/container/inlined_vector.h>
+
+#include <cstddef>
+#include <list>
 #include <optional>
 
 #include "core/model/types.hpp"
@@ -24,8 +28,17 @@ class Responder {
 
  private:
   friend class Turn;
+  friend class CommitQueue;
+
   bool is_enlisted_ = false;
-  bool is_paused_ = false;
+  /// Where it is among those that wait for the end of a pause; nullopt: it is not.
+  std::optional<std::list<Responder*>::iterator> paused_at_;
+  /// Where it waits for the disk, in the order of `lsn`.
+  struct Place {
+    Lsn lsn;  ///< of the group
+    std::size_t index;
+  };
+  absl::InlinedVector<Place, 1> waits_at_;
 };
 
 }  // namespace millrace::server

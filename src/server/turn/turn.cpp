@@ -83,12 +83,14 @@ void Turn::join(Session& session, Responder& responder) {
   CHECK(responders_.emplace(&session, &responder).second);
 }
 
-void Turn::leave(const Session& session, const Responder& responder) {
+void Turn::leave(const Session& session, Responder& responder) {
   CHECK(responders_.erase(&session) == 1);
-  enlisted_.remove(responder);
+  if (std::exchange(responder.is_enlisted_, false)) {
+    enlisted_.remove(responder);
+    first_.remove(responder);
+  }
   binding_.remove(responder);
-  first_.remove(responder);
-  paused_.remove(responder);
+  if (responder.paused_at_) paused_.erase(*std::exchange(responder.paused_at_, std::nullopt));
   parts_.commits.forget(responder);
 }
 
@@ -111,16 +113,17 @@ void Turn::enlist_woken() {
 
 void Turn::enlist_after_pause(Responder& responder) {
   was_paused_ = true;
-  if (!std::exchange(responder.is_paused_, true)) paused_.add(responder);
+  if (!responder.paused_at_) responder.paused_at_ = paused_.insert(paused_.end(), &responder);
 }
 
 void Turn::end_pause() {
   if (is_paused() || !std::exchange(was_paused_, false)) return;
-  paused_.call_each([this](Responder& responder) {
-    responder.is_paused_ = false;
+  while (!paused_.empty()) {
+    Responder& responder = *paused_.front();
+    paused_.pop_front();
+    responder.paused_at_.reset();
     enlist(responder);
-  });
-  paused_.clear();
+  }
   // Bulk changes and compaction may have waited too.
   request();
 }

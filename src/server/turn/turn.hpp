@@ -3,6 +3,7 @@
 #include <absl/container/flat_hash_map.h>
 
 #include <atomic>
+#include <list>
 
 #include "core/broker/broker.hpp"
 #include "core/ports/journal.hpp"
@@ -89,7 +90,7 @@ class Turn {
 
   /// `responder` is enlisted when the broker delivers to `session`. Both live until `leave`.
   void join(Session& session, Responder& responder);
-  void leave(const Session& session, const Responder& responder);
+  void leave(const Session& session, Responder& responder);
 
   /// The responder takes part in the next turn, or in the present one if that has not bound replies
   /// yet. To be called after each call of its session.
@@ -118,6 +119,9 @@ class Turn {
 
   /// Call only while paused. Enlists the responder when the pause ends.
   void enlist_after_pause(Responder& responder);
+
+  /// How many wait for the end of a pause.
+  [[nodiscard]] std::size_t paused_count() const { return paused_.size(); }
 
   /// True when `run` has something to do without waiting.
   [[nodiscard]] bool has_work() const { return has_news_ || is_needed(parts_.clock.now()); }
@@ -151,9 +155,9 @@ class Turn {
   Parts parts_;
   absl::flat_hash_map<const Session*, Responder*> responders_;
   CallList<Responder> enlisted_;
-  CallList<Responder> binding_;  ///< those of the turn at work
-  CallList<Responder> first_;    ///< of those to be enlisted then
-  CallList<Responder> paused_;   ///< to be enlisted when the pause ends
+  CallList<Responder> binding_;   ///< those of the turn at work
+  CallList<Responder> first_;     ///< of those to be enlisted then
+  std::list<Responder*> paused_;  ///< to be enlisted when the pause ends
   bool is_requested_ = false;
   bool is_compacting_only_ = false;  ///< no job client may write, only compaction
   bool has_stood_down_ = false;

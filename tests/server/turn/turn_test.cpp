@@ -94,6 +94,27 @@ TEST_CASE("turn: no reply leaves before its batch is durable") {
   CHECK(clients.a.received == "1 ");
 }
 
+TEST_CASE("turn: clients that leave during a pause leave no place, and others go on after it") {
+  Clients clients;
+  clients.loop.limits.is_compacting_only = true;
+  clients.run();
+  REQUIRE(clients.loop.turn.is_paused());
+  clients.loop.turn.enlist_after_pause(clients.a);
+  for (int i = 0; i < 1000; ++i) {
+    FakeClient leaving(clients.loop.broker);
+    clients.loop.turn.join(leaving.session, leaving);
+    clients.loop.turn.enlist_after_pause(leaving);
+    clients.loop.turn.enlist_after_pause(leaving);
+    clients.loop.turn.leave(leaving.session, leaving);
+  }
+  CHECK(clients.loop.turn.paused_count() == 1);
+  clients.loop.limits.is_compacting_only = false;
+  clients.a.session.say("again ");
+  clients.run();
+  CHECK(clients.loop.turn.paused_count() == 0);
+  CHECK(clients.a.received == "again ");
+}
+
 TEST_CASE("turn: what everybody did in a turn is one batch") {
   Clients clients;
   clients.put(clients.a, "1 ");
