@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -14,6 +15,15 @@ namespace {
 /// How many segments are kept open for reading.
 /// Descriptors are few. Jobs of a queue are near each other, so a few segments serve most reads.
 constexpr std::size_t kOpenSegmentsMax = 8;
+
+/// A stretch that cannot be read as a whole is read in pieces of this length, unless it is long.
+constexpr std::size_t kSoundPieceBytes = 512;
+constexpr std::size_t kReadInPiecesMax = std::size_t{1} << 20;
+
+/// The system failed to read, and may not fail the next time.
+Problem failed(std::uint64_t offset, const Problem& problem) {
+  return {.text = problem.text + ", at offset " + std::to_string(offset), .is_passing = true};
+}
 
 Problem decayed(const std::string& path, std::uint64_t offset, std::string_view what) {
   return Problem{path + " is damaged at offset " + std::to_string(offset) + ": " +
@@ -78,10 +88,11 @@ Outcome<LogWindow::OpenSegment*> LogWindow::open_segment(Lsn segment) {
 
 Outcome<std::string> LogWindow::load(const Stretch& stretch) {
   const Outcome<OpenSegment*> segment = open_segment(stretch.segment);
-  if (!segment) return segment.error();
+  const Lsn offset_of_stretch = stretch.begin - stretch.segment;
+  if (!segment) return failed(offset_of_stretch, segment.error());
   std::string bytes(stretch.end - stretch.begin, '\0');
-  const auto got = (*segment)->file->read(stretch.begin - stretch.segment, bytes);
-  if (!got) return got.error();
+  const auto got = (*segment)->file->read(offset_of_stretch, bytes);
+  if (!got) return failed(offset_of_stretch, got.error());
   bytes.resize(*got);
   std::size_t offset = 0;
   while (offset < bytes.size()) {
@@ -93,6 +104,33 @@ Outcome<std::string> LogWindow::load(const Stretch& stretch) {
   }
   bytes.resize(offset);
   return bytes;
+}
+
+/// Another frame of the stretch may be damaged than the one that is asked for.
+std::optional<std::string> LogWindow::find_beyond_damage(const Stretch& stretch, Lsn begin,
+                                                         std::size_t size) {
+  const Outcome<OpenSegment*> segment = open_segment(stretch.segment);
+  if (!segment) return std::nullopt;
+  const Lsn offset = stretch.begin - stretch.segment;
+  std::string bytes(stretch.end - stretch.begin, '\0');
+  if (!(*segment)->file->read(offset, bytes) && bytes.size() <= kReadInPiecesMax) {
+    for (std::size_t at = 0; at < bytes.size(); at += kSoundPieceBytes) {
+      const std::size_t length = std::min(kSoundPieceBytes, bytes.size() - at);
+      const std::span piece(bytes.data() + at, length);
+      // No frame is found in zeros.
+      if (!(*segment)->file->read(offset + at, piece)) std::ranges::fill(piece, '\0');
+    }
+  }
+  const std::size_t wanted = begin - stretch.begin;
+  for (std::size_t at = 0; at < wanted; at += kFrameAlignment) {
+    const FramePlace place{.lsn = stretch.begin + at, .salt = (*segment)->header.salt};
+    const auto frame = decode_frame(std::string_view(bytes).substr(at), place);
+    if (!frame) continue;
+    const bool has_all = wanted + size <= at + kFrameHeaderBytes + frame->payload.size();
+    if (has_all && wanted >= at + kFrameHeaderBytes) return bytes.substr(wanted, size);
+    at += frame->bytes - kFrameAlignment;
+  }
+  return std::nullopt;
 }
 
 Outcome<std::string> LogWindow::read(Lsn begin, std::size_t size) {
@@ -108,6 +146,9 @@ Outcome<std::string> LogWindow::read(Lsn begin, std::size_t size) {
   const Outcome<Stretch> stretch = stretch_with(begin, size);
   if (!stretch) return stretch.error();
   Outcome<std::string> bytes = load(*stretch);
+  if (!bytes || !holds(stretch->begin, *bytes)) {
+    if (auto found = find_beyond_damage(*stretch, begin, size)) return *std::move(found);
+  }
   if (!bytes) return bytes;
   if (!holds(stretch->begin, *bytes)) {
     return decayed(path_of(stretch->segment), stretch->begin - stretch->segment + bytes->size(),

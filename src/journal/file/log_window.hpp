@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.hpp"
@@ -58,6 +59,8 @@ class LogWindow {
   [[nodiscard]] Outcome<OpenSegment*> open_segment(Lsn segment);
   /// The frames of a stretch as far as they are whole.
   [[nodiscard]] Outcome<std::string> load(const Stretch& stretch);
+  [[nodiscard]] std::optional<std::string> find_beyond_damage(const Stretch& stretch, Lsn begin,
+                                                              std::size_t size);
   void keep(Lsn begin, std::string bytes);
   [[nodiscard]] std::string path_of(Lsn segment) const;
 
