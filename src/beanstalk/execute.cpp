@@ -212,6 +212,11 @@ void ClientSession::answer_found(const Job* job) {
     output_ += reply::kNotFound;
     return;
   }
+  // The log does not give it.
+  if (!job->has_body()) {
+    output_ += reply::kInternalError;
+    return;
+  }
   answer_job(*job, kWholeLog, reply::found, reply::long_found);
 }
 

@@ -63,6 +63,13 @@ void Notices::on_taken_back(const Job& job, const Queue& queue, Time now) {
                                 {"held_s", (now - held.reserved_at) / 1s}});
 }
 
+/// A line for each: somebody has to push it again.
+void Notices::on_body_unreadable(const Job& job, const Queue& queue, std::string_view why) {
+  log_.event(
+      "body_unreadable",
+      {{"job", job.id}, {"queue", queue.name}, {"problem", one_line(why, kProblemBytesMax)}});
+}
+
 void Notices::leader_not_trusted(const std::string& node, const std::string& problem, Time now) {
   if (problem.empty() || !not_trusted_.admits(now)) return;
   log_.event("leader_not_trusted", {{"leader", one_line(node, kNodeBytesMax)},

@@ -1,11 +1,14 @@
 /// Bodies that only the log holds, on a disk that does not keep them.
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <thread>
 
 #include "journal/file/file_journal.hpp"
 #include "server/running_server.hpp"
+#include "server/web/web_client.hpp"
 #include "support/doctest.hpp"
 #include "support/scratch.hpp"
 
@@ -21,7 +24,11 @@ std::string body_of(int id) {
 
 /// A server with more bodies than may be in memory.
 struct SpillingServer {
-  explicit SpillingServer(const std::string& path) : directory(path), running(setup()) {
+  enum class Jobs { kPut, kThere };
+
+  explicit SpillingServer(const std::string& path, Jobs jobs = Jobs::kPut)
+      : directory(path), running(setup()) {
+    if (jobs == Jobs::kThere) return;
     SocketClient client = running.connect("beanstalk");
     for (int id = 1; id <= kJobs; ++id) {
       const std::string expected = "INSERTED " + std::to_string(id) + "\r\n";
@@ -32,8 +39,9 @@ struct SpillingServer {
   RunningServer::Setup setup() {
     auto journal = journal::FileJournal::open(files, directory, {.segment_bytes = 1 << 20});
     REQUIRE_MESSAGE(journal, journal.error().text);
-    RunningServer::Setup made;
+    RunningServer::Setup made = with_web();
     made.options.memory_bytes_max = 40'000;
+    log = journal->get();
     made.journal = std::move(*journal);
     return made;
   }
@@ -52,30 +60,86 @@ struct SpillingServer {
     }
   }
 
+  /// Until the segment is gone that was there first.
+  void wait_for_trim() {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (std::chrono::steady_clock::now() < end) {
+      Lsn begin = 0;
+      running.on_loop([&] { begin = log->extent().begin; });
+      if (begin > 0) return;
+      std::this_thread::yield();
+    }
+    FAIL("the damage stays in the log");
+  }
+
   const std::string directory;
   journal::PosixFileSystem files;
+  Journal* log = nullptr;
   RunningServer running;
 };
 
 }  // namespace
 
-TEST_CASE("spilled body: one that has changed on the disk is not handed out, and not lost") {
+TEST_CASE("spilled body: one that has changed on the disk is not handed out, and others are") {
   const Scratch scratch;
   SpillingServer server(scratch.path("data"));
   server.spoil(70);
-  SocketClient unlucky = server.running.connect("beanstalk");
-  unlucky.send("reserve-job 70\r\n");
-  CHECK(unlucky.is_closed_by_server());
-  SocketClient other = server.running.connect("beanstalk");
-  for (const int id : {1, 30, 90, 100}) {
+  SocketClient client = server.running.connect("beanstalk");
+  CHECK(client.ask("peek 70\r\n", "INTERNAL_ERROR\r\n") == "INTERNAL_ERROR\r\n");
+  CHECK(client.ask("reserve-job 70\r\n", "NOT_FOUND\r\n") == "NOT_FOUND\r\n");
+  // Its neighbours are in the same stretch of the log.
+  for (const int id : {1, 30, 69, 71, 72, 100}) {
     const std::string expected =
         "RESERVED " + std::to_string(id) + " 2000\r\n" + body_of(id) + "\r\n";
-    CHECK(other.ask("reserve-job " + std::to_string(id) + "\r\n", expected) == expected);
+    CHECK(client.ask("reserve-job " + std::to_string(id) + "\r\n", expected) == expected);
   }
-  CHECK(other.ask("delete 70\r\n", "DELETED\r\n") == "DELETED\r\n");
+  CHECK(client.ask("delete 70\r\n", "DELETED\r\n") == "DELETED\r\n");
   server.running.stop();
-  CHECK(server.running.logged().find("session_failed") != std::string::npos);
-  CHECK(server.running.logged().find(" is damaged at offset ") != std::string::npos);
+  const std::string& logged = server.running.logged();
+  CHECK(logged.find("body_unreadable job=70 queue=default problem=") != std::string::npos);
+  CHECK(logged.find(" is damaged at offset ") != std::string::npos);
+  CHECK(logged.find("session_failed") == std::string::npos);
+}
+
+TEST_CASE("spilled body: the page of a job without it shows why, and the server goes on") {
+  const Scratch scratch;
+  SpillingServer server(scratch.path("data"));
+  server.spoil(70);
+  // The first answer comes before the job is dead.
+  CHECK(ask(server.running, get("/api/v1/jobs/70")).status == 200);
+  server.running.settle();
+  const Answer page = ask(server.running, get("/api/v1/jobs/70"));
+  CHECK(page.body.find("\"is_body_unreadable\":true") != std::string::npos);
+  CHECK(page.body.find("\"state\":\"dead\"") != std::string::npos);
+  CHECK(page.body.find("body unreadable: ") != std::string::npos);
+  CHECK(page.body.find(" is damaged at offset ") != std::string::npos);
+  CHECK(ask(server.running, get("/api/v1/jobs/70/body")).status == 410);
+  CHECK(ask(server.running, post("/api/v1/jobs/70/retry", "{}")).status == 409);
+  CHECK(ask(server.running, get("/api/v1/jobs?state=dead")).status == 200);
+  const std::string metrics = ask(server.running, get("/metrics")).body;
+  CHECK(metrics.find("\nmillrace_unreadable_jobs 1\n") != std::string::npos);
+  CHECK(metrics.find("\nmillrace_bodies_unreadable_total 1\n") != std::string::npos);
+  const std::string overview = ask(server.running, get("/api/v1/overview")).body;
+  CHECK(overview.find("The journal has lost the body of 1 job, which cannot run") !=
+        std::string::npos);
+}
+
+TEST_CASE("spilled body: the next start does not meet the damage, and knows the job") {
+  const Scratch scratch;
+  const std::string directory = scratch.path("data");
+  {
+    SpillingServer server(directory);
+    server.spoil(70);
+    SocketClient client = server.running.connect("beanstalk");
+    CHECK(client.ask("peek 70\r\n", "INTERNAL_ERROR\r\n") == "INTERNAL_ERROR\r\n");
+    server.wait_for_trim();
+    server.running.stop();
+  }
+  SpillingServer again(directory, SpillingServer::Jobs::kThere);
+  SocketClient client = again.running.connect("beanstalk");
+  CHECK(client.ask("peek-buried\r\n", "INTERNAL_ERROR\r\n") == "INTERNAL_ERROR\r\n");
+  const std::string expected = "FOUND 71 2000\r\n" + body_of(71) + "\r\n";
+  CHECK(client.ask("peek 71\r\n", expected) == expected);
 }
 
 }  // namespace millrace::server

@@ -30,7 +30,10 @@ class World::Recorder final : public PassingJournal {
 
   Outcome<std::string> read(Lsn begin, std::size_t size) override {
     ++world_.totals_.bodies_read;
-    return PassingJournal::read(begin, size);
+    Outcome<std::string> bytes = PassingJournal::read(begin, size);
+    // The server would go on without this body. The model knows nothing of disks: the process ends.
+    if (!bytes) throw std::runtime_error(bytes.error().text);
+    return bytes;
   }
 
  private:

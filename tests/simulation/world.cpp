@@ -324,8 +324,8 @@ void World::let_read(const std::function<void()>& act) {
   }
 }
 
-/// A body cannot be read back. The server ends the connection that asked for it, or itself when
-/// nobody did; here it always ends. Before that it has said nothing that is not so.
+/// A body cannot be read back. Here the process ends, which has said nothing that is not so.
+/// `replay_test` has what it does instead.
 void World::body_is_lost(const std::string& problem) {
   if (!disk_.has_struck() && !disk_.is_dead()) throw Violation("a body is lost: " + problem);
   tell("the process ends: " + problem);

@@ -300,11 +300,12 @@ function content(ctx, job) {
       job.is_pushed &&
         job.work_unit &&
         copyButton("Copy as curl", "Command", () => curlOf(write(asNew(job.exact.swork_unit)))),
-      h(
-        "a",
-        { href: url(`jobs/${job.id}/body`), download: `job-${job.id}` },
-        `Download ${bytes(job.body_bytes)}`,
-      ),
+      !job.is_body_unreadable &&
+        h(
+          "a",
+          { href: url(`jobs/${job.id}/body`), download: `job-${job.id}` },
+          `Download ${bytes(job.body_bytes)}`,
+        ),
     ),
     chosen
       ? h(
@@ -318,7 +319,13 @@ function content(ctx, job) {
           },
           chosen[1](),
         )
-      : h("p", { class: "empty" }, "Too large to show. Download it instead."),
+      : h(
+          "p",
+          { class: "empty" },
+          job.is_body_unreadable
+            ? "The body could not be read from the journal."
+            : "Too large to show. Download it instead.",
+        ),
     job.body?.is_cut && h("p", { class: "dim" }, "Only its beginning is shown."),
   );
 }

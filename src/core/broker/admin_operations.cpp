@@ -20,6 +20,11 @@ bool is_already(const Job& job, Mutation::Action action, const Queue* to) {
   return false;
 }
 
+/// Of a job that did not come back, or was not moved.
+Refusal why_it_stays(const Job& job) {
+  return job.has_body() ? Refusal::kNotUnique : Refusal::kUnreadable;
+}
+
 }  // namespace
 
 Answer<Done> AdminOperations::change(JobId id, Mutation::Action action, Time now,
@@ -35,7 +40,7 @@ Answer<Done> AdminOperations::change(JobId id, Mutation::Action action, Time now
   }
   // It is written whole once more.
   if (action == Mutation::Action::kMove && !parts_.admission.admits_jobs()) return Refusal::kNoRoom;
-  if (!parts_.moves.change(*job, action, now, to)) return Refusal::kNotUnique;
+  if (!parts_.moves.change(*job, action, now, to)) return why_it_stays(*job);
   parts_.batch_callbacks.work(now);
   return Done{};
 }
@@ -46,7 +51,7 @@ Answer<Done> AdminOperations::requeue_later(JobId id, Time due, Time now) {
     return Refusal::kNotFound;
   }
   if (job->has_expired(parts_.ledger.store().wall_clock().shown(due))) return Refusal::kExpired;
-  if (!parts_.moves.kick_later(*job, due, now)) return Refusal::kNotUnique;
+  if (!parts_.moves.kick_later(*job, due, now)) return why_it_stays(*job);
   parts_.batch_callbacks.work(now);
   return Done{};
 }

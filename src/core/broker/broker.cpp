@@ -96,32 +96,39 @@ std::optional<Delivery> Broker::reserve(ClientId id, const ReserveRequest& reque
   CHECK(!client.wait);
   parts_->clients.mark_taker(client);
   if (!request.queues.empty()) parts_->workers.note_fetch(client, request.queues, now);
-  Reservations& reservations = parts_->reservations;
   // Those that wait already come first: a slot that has become free is theirs, for example.
   if (parts_->slots.next_due() <= now) parts_->slots.work(now);
   parts_->waits.serve_unserved(now);
-  const Job* next = reservations.choose(client, request, now);
-  // Expired members were removed, and what that made due may be the job to choose.
-  if (parts_->batch_callbacks.has_work()) {
-    parts_->batch_callbacks.work(now);
-    next = reservations.choose(client, request, now);
-  }
   // A job comes before DEADLINE_SOON, as in beanstalkd.
-  if (next != nullptr) {
+  for (std::size_t tries = 0; const Job* const next = choose(client, request, now); ++tries) {
     // Only when there is a job: a client that would wait anyway need not know of the full disk.
     if (!parts_->admission.admits_reservations()) {
       return Delivery{.kind = Delivery::Kind::kNoRoom};
     }
-    const Job& job = reservations.begin_next(*next, client, request.wid, now);
-    return Delivery{.kind = Delivery::Kind::kJob, .job = &job};
+    if (parts_->unreadable.can_run(*next, now)) {
+      const Job& job = parts_->reservations.begin_next(*next, client, request.wid, now);
+      return Delivery{.kind = Delivery::Kind::kJob, .job = &job};
+    }
+    // Each look waits for a disk.
+    if (tries < kUnreadableInARow) continue;
+    parts_->waits.serve_later(next->queue);
+    break;
   }
   // A worker's jobs are not held by the connection, and no deadline of theirs concerns it.
-  if (!request.wid && reservations.deadline_soon_at(id) <= now) {
+  if (!request.wid && parts_->reservations.deadline_soon_at(id) <= now) {
     return Delivery{.kind = Delivery::Kind::kDeadlineSoon};
   }
   if (request.wait_until <= now) return Delivery{.kind = Delivery::Kind::kTimedOut};
   parts_->waits.begin(client, request);
   return std::nullopt;
+}
+
+const Job* Broker::choose(const Client& client, const ReserveRequest& request, Time now) {
+  const Job* const next = parts_->reservations.choose(client, request, now);
+  if (!parts_->batch_callbacks.has_work()) return next;
+  // Expired members were removed, or one died, and what that made due may be the job to choose.
+  parts_->batch_callbacks.work(now);
+  return parts_->reservations.choose(client, request, now);
 }
 
 void Broker::stop_waiting(ClientId id) {
@@ -138,6 +145,7 @@ Answer<const Job*> Broker::reserve_job(ClientId client, JobId id, Time now) {
   }
   if (!parts_->events.may_come_back(*job, now)) return Refusal::kNotFound;
   if (!parts_->admission.admits_reservations()) return Refusal::kNoRoom;
+  if (!parts_->unreadable.can_run(*job, now)) return Refusal::kNotFound;
   return &parts_->reservations.begin(*job, parts_->clients.at(client), std::nullopt, now);
 }
 
@@ -243,6 +251,7 @@ void Broker::watch_failures(FailureWatch* watch) {
 
 void Broker::watch_losses(LossWatch* watch) {
   parts_->lost_jobs.watch(watch);
+  parts_->unreadable.watch(watch);
 }
 
 // ---- time ---------------------------------------------------------------------------------------
@@ -254,6 +263,7 @@ void Broker::set_wall_clock(WallClock clock) {
 Time Broker::tick(Time now) {
   BrokerParts& parts = *parts_;
   parts.expiry.release_departed(now);
+  parts.unreadable.work(now);
   parts.expired.remove_due(now, [&parts](QueueId queue) { parts.waits.serve_later(queue); });
   parts.schedule.enqueue_due(now);
   parts.expiry.end_due(now);
@@ -271,12 +281,16 @@ Time Broker::tick(Time now) {
   parts.batch_lives.end_due(now);
   // Last: everything above may have ended members.
   parts.batch_callbacks.work(now);
-  return std::min({parts.expired.next_due(), parts.schedule.next_due(), parts.expiry.next_due(),
-                   parts.lost_jobs.next_due(), parts.pauses.next_due(), parts.waits.next_due(),
-                   parts.long_tasks.next_due(), parts.dead_set.next_due(),
+  return std::min({parts.unreadable.next_due(), parts.expired.next_due(), parts.schedule.next_due(),
+                   parts.expiry.next_due(), parts.lost_jobs.next_due(), parts.pauses.next_due(),
+                   parts.waits.next_due(), parts.long_tasks.next_due(), parts.dead_set.next_due(),
                    parts.tracking.next_due(), parts.push_once.next_due(), parts.workers.next_due(),
                    parts.slots.next_due(), parts.batch_lives.next_due(),
                    parts.batch_callbacks.next_due()});
+}
+
+void Broker::see_to_missing_bodies(Time now) {
+  parts_->unreadable.work(now);
 }
 
 std::uint64_t Broker::step_count() const {

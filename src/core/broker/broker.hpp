@@ -41,8 +41,6 @@ namespace millrace {
 ///
 /// It is given `now`, and the random numbers follow from a seed: equal calls give equal results.
 /// No operation does more than a slice of work (`kSliceJobs` moves); the rest is done in `tick`.
-///
-/// An operation that needs a body may throw std::runtime_error, when the log cannot be read.
 class Broker {
  public:
   struct Options {
@@ -90,8 +88,7 @@ class Broker {
   /// that is too long, a batch that is not there, a lock that another job holds, or any job while
   /// `refuses_jobs`. A client that waits for the job has it when this returns. Recorded: the whole
   /// job, that the queue of a pushed work unit is kept, and before the first job with a lock the
-  /// secret. Throws std::runtime_error when the body of a namesake cannot be read back. `worker`:
-  /// the `wid` of the worker that pushes, or empty.
+  /// secret. `worker`: the `wid` of the worker that pushes, or empty.
   Answer<JobId> put(const NewJob& job, Time now, std::string_view worker = {});
 
   /// By which protocols name locks (`LockKey`).
@@ -107,8 +104,8 @@ class Broker {
   void stop_waiting(ClientId client);
 
   /// Reserves that very job for the connection: ready, scheduled, retrying or dead. Refused: there
-  /// is no such job, or it is held; it is dead, and another job holds its lock; no reservations are
-  /// admitted.
+  /// is no such job, it is held, or its body cannot be read; it is dead, and another job holds its
+  /// lock; no reservations are admitted.
   Answer<const Job*> reserve_job(ClientId client, JobId id, Time now);
 
   /// Deletes a job that the connection holds (for a pushed one this counts as ACK), or that nobody
@@ -128,7 +125,7 @@ class Broker {
   std::optional<std::uint64_t> kick(ClientId client, std::uint64_t bound, Time now);
 
   /// Makes a dead, scheduled or retrying job ready. Refused: there is no such job, or it is in
-  /// another state; it is dead, and another job holds its lock.
+  /// another state; it is dead, and another job holds its lock or its body cannot be read.
   Answer<Done> kick_job(JobId id, Time now);
 
   // ---- workers and administrators ---------------------------------------------------------------
@@ -152,7 +149,7 @@ class Broker {
   void watch_runs(RunWatch* watch);
   /// The same for each failure of a job that stays.
   void watch_failures(FailureWatch* watch);
-  /// The same for each job that is taken back from a lost worker.
+  /// The same for each job that is taken back from a lost worker, or that loses its body.
   void watch_losses(LossWatch* watch);
 
   // ---- time -------------------------------------------------------------------------------------
@@ -164,6 +161,9 @@ class Broker {
   /// Does a slice of everything that has come due. Answers when to call again: kAtOnce when
   /// more waits already, kNever when nothing is planned.
   Time tick(Time now);
+
+  /// As `tick`, but only for jobs whose bodies could not be read: compaction waits for this.
+  void see_to_missing_bodies(Time now);
 
   /// How many queues were looked at for clients so far. Each may cost a cache miss or more, so a
   /// session counts its work by them.
@@ -181,6 +181,8 @@ class Broker {
   [[nodiscard]] const Ledger& ledger() const;
 
  private:
+  [[nodiscard]] const Job* choose(const Client& client, const ReserveRequest& request, Time now);
+
   std::unique_ptr<BrokerParts> parts_;
   WorkerOperations workers_;
   AdminOperations admin_;

@@ -14,6 +14,7 @@
 #include "core/broker/features/push_once.hpp"
 #include "core/broker/features/tracking.hpp"
 #include "core/broker/features/type_meters.hpp"
+#include "core/broker/features/unreadable_bodies.hpp"
 #include "core/broker/jobs/attempt_log.hpp"
 #include "core/broker/jobs/dead_set.hpp"
 #include "core/broker/jobs/expiry.hpp"
@@ -45,6 +46,7 @@ struct BrokerParts {
   PushOnce push_once;
   TypeMeters types;
   JobEvents events;
+  UnreadableBodies unreadable;
   ExpiredJobs expired;
   Reservations reservations;
   Waits waits;

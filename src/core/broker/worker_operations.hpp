@@ -45,8 +45,7 @@ class WorkerOperations {
   /// Chosen and refused as in `ack`. Recorded: the failure with its texts, and the totals.
   Answer<Done> fail(ClientId client, std::string_view jid, FailedRun run, Time now);
 
-  /// What is known of the job of that name (FWP TRACK GET). Throws std::runtime_error when a body
-  /// cannot be read back.
+  /// What is known of the job of that name (FWP TRACK GET). One whose body cannot be read has none.
   [[nodiscard]] TrackView track(std::string_view jid) const;
 
   /// Sets the progress of a job, whoever holds it. `reserve_until` lengthens the reservation of the

@@ -174,15 +174,23 @@ struct Job : StoredJob {
   /// In the order of the log. Its place is the byte before the body, in the job's last whole
   /// record: that byte is there even where the body is empty.
   LogNode log;
-  std::uint32_t body_bytes = 0;
+  std::uint32_t body_bytes : 31 = 0;
+  /// The log did not give the body when it was read last, and it counts as empty.
+  mutable std::uint32_t is_body_missing : 1 = 0;
   QueueId queue = 0;
 
   /// True when only the log holds the body.
   [[nodiscard]] bool is_spilled() const { return body_bytes != 0 && !body; }
+  /// The body is in memory, as it was put. Whoever shows a job asks: one that the log does not give
+  /// is shown without.
+  [[nodiscard]] bool has_body() const {
+    return !is_spilled() && (body_bytes != 0 || !has_mark(job_marks::kBodyUnreadable));
+  }
   /// Whoever hands out a job sees to it that the body is in memory.
   [[nodiscard]] std::string_view body_view() const {
-    CHECK(!is_spilled());
-    return {body.get(), body_bytes};
+    if (body) return {body.get(), body_bytes};
+    CHECK(body_bytes == 0 || is_body_missing != 0);
+    return {};
   }
   /// Where the log holds the body. Of a job whose whole record is in the log.
   [[nodiscard]] Lsn body_at() const { return log.place.lsn() + 1; }

@@ -14,6 +14,7 @@ enum class Refusal {
   kExpired,        ///< the time in which the job may be run is over
   kNoSuchBatch,    ///< the batch that is named is not there
   kNotUnique,      ///< another job holds the lock that this one needs
+  kUnreadable,     ///< the log does not give the job's body
   kNoRoom,         ///< the disk or the memory is full, and this would need more of it
 };
 

@@ -110,6 +110,11 @@ class Journal {
   /// end there or earlier. Answers how many.
   virtual std::size_t trim(Lsn before) = 0;
 
+  /// What is before `damage_end` cannot all be read back. True: a replay would meet that too, and
+  /// is spared it when the log is trimmed to there. The next batch is in a segment that begins
+  /// there or later.
+  virtual bool leave_behind(Lsn /*damage_end*/) { return false; }
+
   /// Returns when everything appended is written and synced, whatever the sync mode.
   virtual void sync() = 0;
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
-#include <stdexcept>
 #include <string>
 
 namespace millrace {
@@ -11,6 +10,10 @@ namespace {
 
 /// Bodies that were read back may take one part in so many of the limit.
 constexpr std::size_t kLoadedShare = 4;
+
+/// The bits of a body's length.
+constexpr std::uint32_t kBodyBytesMask = 0x7fffffff;
+static_assert(kBodyBytesMax <= kBodyBytesMask);
 
 std::unique_ptr<char[]> copy_of(std::string_view body) {
   // An empty body has no allocation, and is never spilled.
@@ -29,7 +32,9 @@ void Bodies::spill_to(Journal& journal, std::size_t bytes_max) {
 }
 
 void Bodies::keep(Job& job, std::string_view body) {
-  job.body_bytes = static_cast<std::uint32_t>(body.size());
+  CHECK(body.size() <= kBodyBytesMax);
+  job.body_bytes = static_cast<std::uint32_t>(body.size()) & kBodyBytesMask;
+  job.is_body_missing = 0;
   const bool fits = bytes_ + other_bytes_ + body.size() + kAllocationBytes <= bytes_max_;
   if (is_replaying_ && !fits && !body.empty()) {
     job.body.reset();
@@ -56,11 +61,14 @@ void Bodies::spill(const Job& job) {
 }
 
 void Bodies::load(const Job& job, JobSlot slot) {
-  if (!job.is_spilled()) return;
+  if (!job.is_spilled() || job.is_body_missing != 0) return;
   const Outcome<std::string> body = journal_->read(job.body_at(), job.body_bytes);
-  // Nothing was changed before: the caller loads bodies first, and the connection ends (decision
-  // 28).
-  if (!body) throw std::runtime_error(body.error().text);
+  if (!body) {
+    job.is_body_missing = 1;
+    missing_.push_back(
+        {.job = job.id, .why = body.error().text, .is_passing = body.error().is_passing});
+    return;
+  }
   job.body = copy_of(*body);
   bytes_ += job.body_bytes + kAllocationBytes;
   --spilled_count_;
@@ -79,6 +87,10 @@ void Bodies::load(const Job& job, JobSlot slot) {
     // There may be room by now, and then the next reader finds it.
     if (is_too_much(other_bytes_)) spill(*oldest_job);
   }
+}
+
+void Bodies::note_damage(const Job& job) {
+  if (job.is_spilled()) damage_end_ = std::max(damage_end_, job.body_at() + job.body_bytes);
 }
 
 void Bodies::expect(const Job& job) {

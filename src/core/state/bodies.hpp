@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -59,8 +60,29 @@ class Bodies {
   void spill(const Job& job);
 
   /// Reads the body back into memory, where it stays until the next call at least. Waits for the
-  /// disk unless it was announced by `expect`. Throws std::runtime_error when it cannot be read.
+  /// disk unless it was announced by `expect`. If it cannot be read, the job is without it until
+  /// `try_again`, and `take_missing` tells.
   void load(const Job& job, JobSlot slot);
+  /// The next `load` reads a missing body once more.
+  void try_again(const Job& job) { job.is_body_missing = 0; }
+
+  /// A body that could not be read.
+  struct Missing {
+    JobId job;
+    std::string why;  ///< with its place in the log
+    bool is_passing;  ///< the system failed to read it; else what it read is not what was written
+  };
+  [[nodiscard]] bool has_missing() const { return !missing_.empty(); }
+  /// Those since the last call.
+  [[nodiscard]] std::vector<Missing> take_missing() { return std::exchange(missing_, {}); }
+
+  /// What the log holds of this body is damage, which the next replay would meet.
+  void note_damage(const Job& job);
+  [[nodiscard]] bool is_damage(const Job& job) const {
+    return job.is_spilled() && job.body_at() < damage_end_;
+  }
+  /// Where the last of that ends; 0: there was none.
+  [[nodiscard]] Lsn damage_end() const { return damage_end_; }
 
   /// It will be loaded soon: the system may read it meanwhile.
   void expect(const Job& job);
@@ -88,6 +110,8 @@ class Bodies {
   bool is_replaying_ = false;
   std::unique_ptr<char[]> taken_over_;
   std::vector<std::weak_ptr<PinnedBody>> pins_;
+  std::vector<Missing> missing_;
+  Lsn damage_end_ = 0;
 
   struct Loaded {
     JobSlot slot;

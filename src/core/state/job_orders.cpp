@@ -188,4 +188,10 @@ const JobOrders::JobIds* JobOrders::held_under(std::string_view jid) const {
   return found == shard.end() ? nullptr : &found->second;
 }
 
+/// Dead jobs are kicked in the order in which they died, and jobs of the same time would be in the
+/// order of their ids. The clock may also have been set back.
+Time JobOrders::time_of_death(Time now) const {
+  return dead_.empty() ? now : std::max(now, dead_.rbegin()->when + Duration{1});
+}
+
 }  // namespace millrace

@@ -59,6 +59,9 @@ class JobOrders {
   /// The jobs of that name that workers hold, the oldest first; null when there are none.
   [[nodiscard]] const JobIds* held_under(std::string_view jid) const;
 
+  /// Now, or a little later: no two dead jobs have the same time.
+  [[nodiscard]] Time time_of_death(Time now) const;
+
  private:
   void enter_reserved(const Job& job, JobSlot slot);
   void leave_reserved(const Job& job, JobSlot slot);

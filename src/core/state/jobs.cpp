@@ -28,9 +28,15 @@ const Job* Jobs::find_with_body(JobId id) const {
   return slot ? &with_body(*slot) : nullptr;
 }
 
-void Jobs::load_body(const Job& job) const {
+bool Jobs::load_body(const Job& job) const {
   // Through the index: the job does not know its slot.
   if (job.is_spilled()) (void)find_with_body(job.id);
+  return job.has_body();
+}
+
+bool Jobs::reload_body(const Job& job) const {
+  bodies_.try_again(job);
+  return load_body(job);
 }
 
 /// By what was measured at ten million jobs. The texts of failures are what records have beyond
@@ -185,19 +191,37 @@ void Jobs::leave_log(JobSlot slot) {
 
 void Jobs::rewrite_oldest(std::string& batch) {
   // Compaction looks at the place before it asks, so there is one.
-  rewrite_slot(log_.oldest().value(), batch);
-  ++rewritten_count_;
+  if (rewrite_slot(log_.oldest().value(), batch)) ++rewritten_count_;
 }
 
 void Jobs::rewrite(JobId id, std::string& batch) {
-  rewrite_slot(index_.find(id).value(), batch);
+  CHECK(rewrite_slot(index_.find(id).value(), batch));
 }
 
-void Jobs::rewrite_slot(JobSlot slot, std::string& batch) {
-  const Job& job = with_body(slot);
+bool Jobs::rewrite_slot(JobSlot slot, std::string& batch) {
+  const Job& job = jobs_[slot];
+  // It may be read by now.
+  if (job.has_mark(job_marks::kBodyUnreadable)) bodies_.try_again(job);
+  bodies_.load(job, slot);
+  if (job.is_spilled()) {
+    if (!job.has_mark(job_marks::kBodyUnreadable)) return false;
+    rewrite_without_body(slot, batch);
+    return true;
+  }
   encode(job, queues_.at(job.queue).name, attempts_of(job), batch);
   leave_log(slot);
   enter_log(slot, batch.size() - job.body_bytes);
+  return true;
+}
+
+/// What is written is applied too: so the job is what a replay makes of it.
+void Jobs::rewrite_without_body(JobSlot slot, std::string& batch) {
+  const Job& job = jobs_[slot];
+  JobAdded record{.id = job.id, .queue = queues_.at(job.queue).name, .body = {}, .fields = job};
+  if (const Attempts* const attempts = attempts_of(job)) record.attempts = *attempts;
+  encode(record, batch);
+  record.body_at = batch.size();
+  apply(std::move(record));
 }
 
 void Jobs::place(Lsn begin) {

@@ -48,10 +48,16 @@ class Jobs {
   [[nodiscard]] JobSlot slot_end() const { return jobs_.end(); }
 
   // The same with the body in memory. A body that only the log holds is read back, which may wait
-  // for the disk, and throws std::runtime_error when it cannot be read.
+  // for the disk. One that cannot be read is missing: see `Job::has_body`.
   [[nodiscard]] const Job& with_body(JobSlot slot) const;
   [[nodiscard]] const Job* find_with_body(JobId id) const;
-  void load_body(const Job& job) const;
+  /// Whether the job has its body now. False: it cannot be read.
+  [[nodiscard]] bool load_body(const Job& job) const;
+  /// The same, also where it could not be read before.
+  [[nodiscard]] bool reload_body(const Job& job) const;
+
+  /// Jobs whose bodies could not be read, and that are still there.
+  [[nodiscard]] std::size_t unreadable_count() const { return unreadable_count_; }
 
   /// The runs of the job that did not end well; null: there is none.
   [[nodiscard]] const Attempts* attempts_of(const Job& job) const {
@@ -81,9 +87,10 @@ class Jobs {
   void apply(JobRemoved&& record);
 
   [[nodiscard]] std::optional<Lsn> oldest_place() const { return log_.oldest_place(); }
-  /// Throws std::runtime_error when the body cannot be read back. Nothing is written then.
+  /// Writes nothing where a body is missing, and the job has no mark of that yet. One that has is
+  /// written without it.
   void rewrite_oldest(std::string& batch);
-  /// The same for the job of that id, which is there.
+  /// The same for the job of that id, which is there, with its body in memory.
   void rewrite(JobId id, std::string& batch);
   void place(Lsn begin);
   [[nodiscard]] std::uint64_t live_bytes() const { return record_bytes_; }
@@ -95,18 +102,21 @@ class Jobs {
   void erase(JobSlot slot);
   void enter_orders(const Job& job, JobSlot slot) {
     orders_.enter(job, slot);
+    if (job.has_mark(job_marks::kBodyUnreadable)) ++unreadable_count_;
     if (!job.features || !job.has_mark(job_marks::kHoldsLock)) return;
     take_lock(slot);
     if (job.lends_lock()) ++lent_locks_;
   }
   void leave_orders(const Job& job, JobSlot slot, std::optional<JobState> next) {
     orders_.leave(job, slot, next);
+    if (job.has_mark(job_marks::kBodyUnreadable)) --unreadable_count_;
     if (!job.features || !job.has_mark(job_marks::kHoldsLock)) return;
     locks_.free(job.features->lock_key, slot);
     if (job.lends_lock()) --lent_locks_;
   }
   void take_lock(JobSlot slot);
-  void rewrite_slot(JobSlot slot, std::string& batch);
+  [[nodiscard]] bool rewrite_slot(JobSlot slot, std::string& batch);
+  void rewrite_without_body(JobSlot slot, std::string& batch);
   void enter_log(JobSlot slot, std::uint64_t body_at);
   void leave_log(JobSlot slot);
   void spill_some();
@@ -137,6 +147,7 @@ class Jobs {
   std::uint64_t record_bytes_ = 0;
   std::uint64_t all_body_bytes_ = 0;  ///< in memory or not
   std::uint64_t rewritten_count_ = 0;
+  std::size_t unreadable_count_ = 0;
 };
 
 }  // namespace millrace

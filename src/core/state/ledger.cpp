@@ -154,8 +154,9 @@ void Ledger::take_over(LongBody& body) {
 
 void Ledger::commit_whole(JobChanged&& record) {
   const JobId id = record.id;
-  // Before anything changes: a body that cannot be read back leaves all as it was.
-  CHECK(store_.jobs().find_with_body(id) != nullptr);
+  const Job* const job = store_.jobs().find_with_body(id);
+  CHECK(job != nullptr);
+  if (!job->has_body()) return commit(std::move(record));
   store_.apply(std::move(record));
   store_.rewrite_job(id, batch_);
   ++records_written_;

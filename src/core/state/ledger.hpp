@@ -52,8 +52,8 @@ class Ledger {
   void take_over(LongBody& body);
 
   /// Writes the changed job whole at the end of the log, and not only the change: so that a segment
-  /// of the log is never needed for much more than is in it. The job is there. Throws
-  /// std::runtime_error when its body cannot be read back.
+  /// of the log is never needed for much more than is in it. The job is there. Where its body is
+  /// missing, the change alone is written.
   void commit_whole(JobChanged&& record);
 
   // ---- the batch --------------------------------------------------------------------------------
@@ -100,7 +100,7 @@ class Ledger {
 
   /// Writes the records that are before `before` in the log and still needed once more, at its end,
   /// the oldest first, until the batch has grown by `bytes_max` bytes or a little more. Changes
-  /// nothing else. Throws std::runtime_error when a body cannot be read back.
+  /// nothing else. Ends early at a body that is missing: then `Bodies::has_missing`.
   void rewrite(Lsn before, std::size_t bytes_max);
   /// Jobs that `rewrite` wrote since the process began.
   [[nodiscard]] std::uint64_t jobs_rewritten() const { return store_.jobs().rewritten_count(); }

@@ -19,6 +19,7 @@ namespace millrace {
 /// * `oldest_place`: a byte of the whole record that is first in the log. Nullopt: none is in the
 ///   log, since there is none or all are in the batch that is being collected.
 /// * `rewrite_oldest`: appends that record to the batch. Called where there is an `oldest_place`.
+///   Jobs append nothing where a body is missing.
 /// * `place`: the batch begins there. Each whole record in it has its place now.
 /// * `live_bytes`: how long all whole records together are, as they would be written now.
 template <typename Kind>

@@ -39,11 +39,12 @@ bool Store::rewrite_oldest(Lsn before, std::string& batch) {
   each_kind(*this, [&](LiveKind auto& kind) {
     // Several kinds may have a record in the same batch. Each has its turn.
     if (is_done || kind.oldest_place() != oldest) return;
+    const std::size_t before_bytes = batch.size();
     kind.rewrite_oldest(batch);
     // One thing a call, so that the caller can stop at its limit of bytes.
-    is_done = true;
+    is_done = batch.size() > before_bytes;
   });
-  return true;
+  return is_done;
 }
 
 std::uint64_t Store::live_bytes() const {

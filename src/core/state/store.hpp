@@ -101,11 +101,11 @@ class Store {
   [[nodiscard]] std::optional<Lsn> oldest_needed() const;
 
   /// Appends the whole record at `oldest_needed` to the batch, if that is before `before`: false if
-  /// not. Changes nothing but where the record is. Throws std::runtime_error when a body cannot be
-  /// read back; nothing is appended then.
+  /// not, or if a body is missing (`Jobs::rewrite_oldest`). Changes nothing but where the record
+  /// is.
   bool rewrite_oldest(Lsn before, std::string& batch);
 
-  /// The same for one job, which is there, wherever its record is.
+  /// The same for one job, which is there, wherever its record is, with its body in memory.
   void rewrite_job(JobId id, std::string& batch) { jobs_.rewrite(id, batch); }
 
   /// How long a log would be that held nothing obsolete.

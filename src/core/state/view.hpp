@@ -26,6 +26,7 @@ struct Tally {
   std::uint64_t retries_enqueued = 0;        ///< retrying jobs that came due
   std::uint64_t jobs_expired = 0;            ///< `expires_at` passed before a run began
   std::uint64_t workers_reaped = 0;
+  std::uint64_t bodies_unreadable = 0;   ///< jobs whose body the log did not give
   std::uint64_t jobs_lost = 0;           ///< came back, or died, since their workers were gone
   std::uint64_t dead_purged = 0;         ///< pushed jobs that were dead for too long, or too many
   std::uint64_t cron_enqueued = 0;       ///< runs of cron entries whose job was pushed
@@ -43,9 +44,9 @@ struct Tally {
 /// paging. The results point into that state, and are valid until the next broker operation.
 ///
 /// A job is handed out with its body in memory. A body that only the log holds is read back for
-/// that: then the call may wait for the disk, other bodies may be spilled, and it throws
-/// std::runtime_error when the body cannot be read. `scan_failed_before` alone leaves bodies where
-/// they are.
+/// that: then the call may wait for the disk, and other bodies may be spilled. One that cannot be
+/// read is missing (`Job::has_body`), and the broker's next `tick` sees to the job.
+/// `scan_failed_before` alone leaves bodies where they are.
 class View {
  public:
   View(const Ledger& ledger, const Clients& clients, const Workers& workers, const Tally& tally)
@@ -61,7 +62,7 @@ class View {
   [[nodiscard]] const Attempts* attempts_of(const Job& job) const {
     return store().jobs().attempts_of(job);
   }
-  /// Keeps the body of a job that was handed out in memory, whatever becomes of the job.
+  /// Keeps the body of a job that was handed out with it in memory, whatever becomes of the job.
   [[nodiscard]] BodyPin pin_body(const Job& job) const { return store().jobs().bodies().pin(job); }
   /// The job that holds that lock, or lends it, be its time over or not; or null.
   [[nodiscard]] const Job* find_lock_holder(const LockKey& key) const {
@@ -82,6 +83,8 @@ class View {
   /// until `visit` answers false.
   void page_locks(const std::optional<LockKey>& after, std::size_t limit,
                   const std::function<bool(const Job&)>& visit) const;
+  /// Jobs that are dead, or die when their run ends, since their bodies could not be read.
+  [[nodiscard]] std::size_t unreadable_count() const { return store().jobs().unreadable_count(); }
   [[nodiscard]] std::size_t lock_count() const { return store().jobs().locks_in_force(); }
   [[nodiscard]] std::size_t tracked_job_count() const { return store().jobs().tracked().size(); }
   [[nodiscard]] const EndedPushes& ended_pushes() const { return store().ended_pushes(); }

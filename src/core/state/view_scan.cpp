@@ -115,7 +115,7 @@ bool walk_entries(Walk& walk, const Order& entries, const Store& store,
     if (is_of_queue && walk.is_of_batch(job)) {
       // Before the visitor sees it: visitors read bodies without asking.
       if (job.state == walk.order.state && job.is_spilled()) {
-        store.jobs().load_body(job);
+        static_cast<void>(store.jobs().load_body(job));
         walk.steps += kLoadSteps;
       }
       return walk.look_at(job, place);

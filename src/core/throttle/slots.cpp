@@ -82,8 +82,7 @@ void Slots::count(const Job& job, Time now) {
   Throttle* const throttle = store.queues().at(job.queue).throttle;
   if (throttle != nullptr && throttle->is_counting) throttles().count(*throttle, job, now);
   if (!throttles().are_types_counting()) return;
-  store.jobs().load_body(job);
-  throttles().count_type(job, now);
+  if (store.jobs().load_body(job)) throttles().count_type(job, now);
 }
 
 void Slots::line_up_some(Time now) {

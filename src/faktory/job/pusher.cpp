@@ -23,6 +23,7 @@ RefusedJob refused_by_broker(Refusal refusal) {
       return {JobReason::kNotUnique, {}};
     case Refusal::kNotFound:
     case Refusal::kExpired:
+    case Refusal::kUnreadable:
     case Refusal::kLastQueue:
     case Refusal::kTooManyQueues:
       break;

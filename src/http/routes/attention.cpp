@@ -85,6 +85,16 @@ void look_at_limit(const Broker& broker, std::vector<Concern>& found) {
                    .queue = {}});
 }
 
+void look_at_bodies(const View& view, std::vector<Concern>& found) {
+  const std::size_t count = view.unreadable_count();
+  if (count == 0) return;
+  found.push_back({.level = Level::kTrouble,
+                   .kind = "bodies",
+                   .text = concat("The journal has lost the ", count == 1 ? "body" : "bodies",
+                                  " of ", count_of(count, "job"), ", which cannot run"),
+                   .queue = {}});
+}
+
 std::string text_of_fullness(const Broker& broker) {
   if (broker.admission() == Admission::kEndingsOnly) {
     return "The disk of the journal is full: jobs can be finished or deleted, nothing else";
@@ -186,6 +196,7 @@ Situation Inspection::conclude(const Site& site, const Moment& moment) const {
          .text = "Drain mode (SIGUSR1): puts over beanstalk are refused until a restart",
          .queue = {}});
   }
+  look_at_bodies(site.broker.view(), found);
   look_at_limit(site.broker, found);
   look_at_room(moment.system, found);
   look_at_failures(site.trend, found);

@@ -64,6 +64,9 @@ Response change_one(const Call& call, Mutation::Action action) {
   if (!done && done.error() == Refusal::kExpired) {
     return refuse(409, "this job has expired: it would be removed at once");
   }
+  if (!done && done.error() == Refusal::kUnreadable) {
+    return refuse(409, "the body of this job cannot be read from the journal");
+  }
   if (!done && done.error() == Refusal::kNotUnique) {
     return refuse(409, "NOTUNIQUE Job not unique: another job holds its lock", "not_unique");
   }

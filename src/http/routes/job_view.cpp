@@ -142,12 +142,14 @@ std::string write_detail(const Job& job, const Site& site, Time now) {
                        {"kicks", tallies.kicks}};
   const bool is_pushed = job.kind == JobKind::kWorkUnit;
   std::string unit;
-  if (job.body_bytes <= (is_pushed ? kBodyRenderedBytesMax : kBodyShownBytesMax) &&
+  if (job.has_body() &&
+      job.body_bytes <= (is_pushed ? kBodyRenderedBytesMax : kBodyShownBytesMax) &&
       (is_pushed || site.format.summarize(job).is_work_unit)) {
     site.format.render_whole(job, site.broker.view().queue_of(job).name, clock, unit);
   }
-  if (!is_pushed) detail["body"] = body_of(job.body_view());
+  if (!is_pushed) detail["body"] = job.has_body() ? body_of(job.body_view()) : Json(nullptr);
   if (is_pushed) detail["body"] = unit.empty() ? Json(nullptr) : body_of(unit);
+  detail["is_body_unreadable"] = !job.has_body();
   detail["body_bytes"] = is_pushed && !unit.empty() ? unit.size() : job.body_bytes;
   // The page shows the beginning of the body instead.
   if (unit.size() > kBodyShownBytesMax) unit.clear();

@@ -344,6 +344,7 @@ Response show_job(const Call& call) {
 Response show_body(const Call& call) {
   const Job* job = find_job(call);
   if (job == nullptr) return say_gone(call);
+  if (!job->has_body()) return refuse(410, "the body of this job cannot be read from the journal");
   Response response{.type = "application/octet-stream"};
   if (auto text = long_body(*job, call.site.broker.view(), call.site.format)) {
     response.write_body = [text = *std::move(text)]() mutable {

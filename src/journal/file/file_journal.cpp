@@ -182,6 +182,12 @@ std::size_t FileJournal::trim(Lsn before) {
   return trimmed.size();
 }
 
+bool FileJournal::leave_behind(Lsn damage_end) {
+  CHECK(is_started_);
+  if (layout_.extent().newest_begin < damage_end) layout_.end_segment();
+  return true;
+}
+
 void FileJournal::sync() {
   sync_until(layout_.end());
 }

@@ -79,6 +79,7 @@ class FileJournal final : public Journal, public DiskSpace {
   /// The files are removed later, on the writer's thread, when everything appended up to now has
   /// been synced.
   std::size_t trim(Lsn before) override;
+  bool leave_behind(Lsn damage_end) override;
 
   void sync() override;
 

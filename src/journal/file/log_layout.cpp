@@ -17,7 +17,8 @@ LogLayout::Place LogLayout::place(std::size_t frame_bytes) {
   CHECK(!segments_.empty() && segments_.back() + kSegmentHeaderBytes <= end_);
   const Lsn used = end_ - segments_.back();
   // A batch that is longer than a segment gets one of its own: a batch is never cut.
-  if (used > kSegmentHeaderBytes && used + frame_bytes > newest_room()) {
+  const bool is_over = std::exchange(is_newest_over_, false);
+  if (used > kSegmentHeaderBytes && (is_over || used + frame_bytes > newest_room())) {
     segments_.push_back(end_);
     end_ += kSegmentHeaderBytes;
   }

@@ -37,6 +37,9 @@ class LogLayout {
   /// something and has no room for it.
   [[nodiscard]] Place place(std::size_t frame_bytes);
 
+  /// The next place is in a new segment, unless the newest one holds nothing.
+  void end_segment() { is_newest_over_ = true; }
+
   /// Forgets the segments that end at `before` or earlier, and answers them, oldest first. The
   /// newest one stays.
   std::vector<Lsn> trim(Lsn before);
@@ -52,7 +55,8 @@ class LogLayout {
   const std::uint64_t segment_bytes_;
   const SegmentRooms& rooms_;
   std::deque<Lsn> segments_;  ///< those not trimmed, written or to be written
-  Lsn end_ = 0;               ///< where the next frame would begin
+  bool is_newest_over_ = false;
+  Lsn end_ = 0;  ///< where the next frame would begin
 };
 
 }  // namespace millrace::journal

@@ -15,6 +15,13 @@ Compactor::Limits Compactor::look_at_log() {
   return limits_;
 }
 
+/// What is damaged there is in no place that is needed when all before its end was written anew: so
+/// the next start does not meet it.
+bool Compactor::heals() const {
+  const Lsn damage_end = ledger_.store().jobs().bodies().damage_end();
+  return damage_end > log_.begin && journal_.leave_behind(damage_end);
+}
+
 bool Compactor::is_too_long() const {
   const std::uint64_t needed = ledger_.live_bytes();
   return log_.end - log_.begin > needed + needed / 2 + 2 * log_.segment_bytes;
@@ -49,14 +56,17 @@ Compactor::Next Compactor::work() {
 
 Compactor::Next Compactor::compact() {
   if (trim_) return trim();
+  const bool has_damage = !full_disk_.is_full() && heals();
   const bool is_only_segment = log_.oldest_end == log_.begin;
-  if (is_only_segment) return Next::kNothing;
+  // The next batch begins another one.
+  if (is_only_segment) return has_damage && ledger_.has_batch() ? Next::kTurn : Next::kNothing;
   const Lsn needed = std::min(ledger_.oldest_needed().value_or(log_.end), log_.end);
   if (needed >= log_.oldest_end) {
     trim_ = Trim{.to = needed, .after = std::nullopt};
     return Next::kTurn;
   }
-  const bool is_due = full_disk_.is_full() ? full_disk_.is_round_due() : is_too_long();
+  const bool is_due =
+      full_disk_.is_full() ? full_disk_.is_round_due() : has_damage || is_too_long();
   if (!is_due) return Next::kNothing;
   const std::uint64_t bytes = full_disk_.is_full() ? full_disk_.share() : share();
   if (bytes == 0) return Next::kDurable;

@@ -54,6 +54,7 @@ class Compactor {
     std::optional<Lsn> after;  ///< where what replaces it ends; nullopt: still in the batch
   };
 
+  [[nodiscard]] bool heals() const;
   [[nodiscard]] bool is_too_long() const;
   [[nodiscard]] std::uint64_t share() const;
   Next compact();

@@ -58,7 +58,12 @@ void Turn::stand_down() {
 
 bool Turn::is_asked_for() const {
   const bool has_enlisted = !enlisted_.is_empty() || !first_.is_empty();
-  return is_requested_ || has_enlisted || parts_.ledger.has_batch();
+  return is_requested_ || has_enlisted || parts_.ledger.has_batch() || has_missing_bodies();
+}
+
+/// Whoever found one was answered. What becomes of its job is the broker's next task.
+bool Turn::has_missing_bodies() const {
+  return parts_.ledger.store().jobs().bodies().has_missing();
 }
 
 bool Turn::is_needed(Time now) const {
@@ -186,6 +191,8 @@ void Turn::compact(const Compactor::Limits& limits) {
   // What is rewritten would wait for the disk too, unless it is the way to have room on it again.
   if (commits().is_behind() && !limits.is_compacting_only) return;
   const Compactor::Next next = parts_.compactor.work();
+  // It goes on when these jobs have their marks, also while nobody else may write.
+  if (has_missing_bodies()) parts_.broker.see_to_missing_bodies(parts_.clock.now());
   if (next == Compactor::Next::kTurn) request();
   if (next == Compactor::Next::kDurable) is_durable_awaited_ = true;
 }

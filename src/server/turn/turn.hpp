@@ -132,6 +132,7 @@ class Turn {
  private:
   [[nodiscard]] const CommitQueue& commits() const { return parts_.commits; }
   [[nodiscard]] bool is_asked_for() const;
+  [[nodiscard]] bool has_missing_bodies() const;
   [[nodiscard]] bool is_needed(Time now) const;
   [[nodiscard]] Duration longest_wait() const;
   void gather();

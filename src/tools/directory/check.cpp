@@ -8,6 +8,7 @@
 
 #include "core/state/ledger.hpp"
 #include "http/kit/input.hpp"
+#include "http/kit/text.hpp"
 #include "journal/file/file_system.hpp"
 #include "journal/file/log_format.hpp"
 #include "journal/file/log_names.hpp"
@@ -105,6 +106,9 @@ void tell_log(const journal::Survey& found, const Contents& contents, std::strin
 
 void tell_jobs(const Store& store, std::string& out) {
   append_line("jobs", tell_states(count_jobs(store)), out);
+  if (const std::size_t lost = store.jobs().unreadable_count(); lost > 0) {
+    append_line("warning", http::count_of(lost, "job") + " whose body could not be read", out);
+  }
   for (const auto& [created, id] : store.queues().by_creation()) {
     const Queue& queue = store.queues().at(id);
     append_line("queue " + queue.name,

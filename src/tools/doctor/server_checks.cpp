@@ -53,6 +53,10 @@ const char* advice_on(const std::string& kind) {
   if (kind == "failures") return "look at the errors (millrace errors)";
   if (kind == "disk" || kind == "full") return "free space, or delete jobs (millrace delete)";
   if (kind == "memory") return "see --memory-limit, or give it more memory";
+  if (kind == "bodies") {
+    return "check the disk; push the jobs again, and delete these (millrace errors: "
+           "BodyUnreadable)";
+  }
   if (kind == "stalled") return "look at the disk, and at the server's log";
   return "see its pages";
 }

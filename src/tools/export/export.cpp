@@ -216,7 +216,7 @@ Outcome<Done> Export::give_some() {
   for (std::size_t i = mark_.given; i < end && leaving.size() < kGivenAtOnce; ++i) {
     const Job& job = jobs.with_body(slots[i]);
     // What was read back stays in memory only until something else is.
-    if (job.body_bytes > 0) bodies.push_back(jobs.bodies().pin(job));
+    if (job.body) bodies.push_back(jobs.bodies().pin(job));
     leaving.push_back({.job = &job, .queue = server_.store().queues().at(job.queue).name});
     bytes += job.body_bytes;
     if (bytes >= kGivenBytesAtOnce) break;

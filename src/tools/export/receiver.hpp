@@ -18,6 +18,9 @@ struct LeavingJob {
   std::string_view queue;
 };
 
+/// Why a job is given to nobody.
+inline constexpr const char* kBodyUnreadable = "its body cannot be read from the journal";
+
 /// The server that jobs are given to.
 class Receiver {
  public:

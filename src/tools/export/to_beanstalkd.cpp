@@ -49,6 +49,10 @@ Outcome<std::vector<std::string>> ToBeanstalkd::give(const std::vector<LeavingJo
     return Done{};
   };
   for (std::size_t i = 0; i < jobs.size(); ++i) {
+    if (!jobs[i].job->has_body()) {
+      refusals[i] = kBodyUnreadable;
+      continue;
+    }
     if (jobs[i].queue != used_) {
       // The answers come in order.
       if (auto read = read_sent(); !read) return read.error();

@@ -67,7 +67,9 @@ Outcome<std::vector<std::string>> ToFaktory::give(const std::vector<LeavingJob>&
   std::vector<std::string> refusals(jobs.size());
   std::vector<std::size_t> sent;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    if (!faktory::is_queue_name(jobs[i].queue)) {
+    if (!jobs[i].job->has_body()) {
+      refusals[i] = kBodyUnreadable;
+    } else if (!faktory::is_queue_name(jobs[i].queue)) {
       refusals[i] = "no queue of Faktory can have that name";
     } else if (const auto text = push_of(jobs[i], wall, salt); !text) {
       refusals[i] = "its JSON is broken";

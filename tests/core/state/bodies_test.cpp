@@ -1,62 +1,11 @@
 #include "core/state/bodies.hpp"
 
-#include <map>
-
-#include "core/broker_fixture.hpp"
+#include "core/spilling_broker.hpp"
 #include "core/state/batch_reader.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::test {
 namespace {
-
-/// A log in memory that counts how often it is read.
-class MemoryLog final : public Journal {
- public:
-  Outcome<Done> replay(const Visitor&) override { return Done{}; }
-  [[nodiscard]] Epoch epoch() const override { return kOnlyEpoch; }
-  Result<Span, Deposed> append(Epoch /*epoch*/, std::string batch) override {
-    const Lsn begin = bytes_.size();
-    bytes_ += batch;
-    return Span{.begin = begin, .end = bytes_.size()};
-  }
-  [[nodiscard]] Lsn durable() const override { return bytes_.size(); }
-  void on_durable(std::function<void()>) override {}
-  Outcome<std::string> read(Lsn begin, std::size_t size) override {
-    ++read_count;
-    if (is_broken) return Problem{"unreadable"};
-    return bytes_.substr(begin, size);
-  }
-  void expect(Lsn begin, std::size_t) override { ++expected[begin]; }
-  [[nodiscard]] Extent extent() const override { return {}; }
-  std::size_t trim(Lsn) override { return 0; }
-  void sync() override {}
-
-  std::size_t read_count = 0;
-  std::map<Lsn, int> expected;
-  bool is_broken = false;
-
- private:
-  std::string bytes_ = std::string(16, 'h');
-};
-
-/// A broker with room for few bodies.
-struct Small {
-  explicit Small(std::size_t bytes_max = 40'000) { fixture.ledger.memory().limit(log, bytes_max); }
-
-  JobId put(std::string_view body) {
-    const JobId id = fixture.put(body);
-    append();
-    return id;
-  }
-
-  void append() {
-    const std::string batch = fixture.ledger.take_batch();
-    if (!batch.empty()) fixture.ledger.place(log.append(kOnlyEpoch, batch)->begin);
-  }
-
-  MemoryLog log;
-  BrokerFixture fixture;
-};
 
 std::string body_of(int number) {
   std::string body = std::to_string(number) + ":";
@@ -67,7 +16,7 @@ std::string body_of(int number) {
 }  // namespace
 
 TEST_CASE("bodies: beyond the limit they are in the log only, and are read back in order") {
-  Small small;
+  SpillingBroker small;
   for (int i = 1; i <= 200; ++i) small.put(body_of(i));
   CHECK(small.fixture.ledger.memory().bytes() < 41'000);
   const ClientId client = small.fixture.client();
@@ -83,7 +32,7 @@ TEST_CASE("bodies: beyond the limit they are in the log only, and are read back 
 }
 
 TEST_CASE("bodies: those of the next jobs are read ahead") {
-  Small small(0);
+  SpillingBroker small(0);
   for (int i = 1; i <= 40; ++i) small.put(body_of(i));
   CHECK(small.log.expected.empty());
   const ClientId client = small.fixture.client();
@@ -96,7 +45,7 @@ TEST_CASE("bodies: a replay brings no more of them into memory than may stay") {
   BrokerFixture writer;
   for (int i = 0; i < 6; ++i) writer.put(std::string(kLong, static_cast<char>('a' + i)));
   const std::string batch = writer.ledger.take_batch();
-  Small small;
+  SpillingBroker small;
   const Lsn begin = small.log.append(kOnlyEpoch, batch)->begin;
   BatchReader reader(batch);
   auto records = reader.next();
@@ -114,7 +63,7 @@ TEST_CASE("bodies: a replay brings no more of them into memory than may stay") {
 }
 
 TEST_CASE("bodies: a record that moves in the log takes its body along") {
-  Small small(0);
+  SpillingBroker small(0);
   for (int i = 1; i <= 20; ++i) small.put(body_of(i));
   for (int round = 0; round < 3; ++round) {
     small.fixture.ledger.rewrite(UINT64_MAX, SIZE_MAX);
@@ -128,7 +77,7 @@ TEST_CASE("bodies: a record that moves in the log takes its body along") {
 }
 
 TEST_CASE("bodies: what is read of a spilled job is there, however it is asked for") {
-  Small small(0);
+  SpillingBroker small(0);
   const JobId ready = small.put(body_of(1));
   small.fixture.push(body_of(2));
   small.append();
@@ -141,35 +90,24 @@ TEST_CASE("bodies: what is read of a spilled job is there, however it is asked f
   CHECK(paged == std::vector<std::string>{body_of(1), body_of(2)});
 }
 
-TEST_CASE("bodies: one that cannot be read fails only for the client that asked") {
-  Small small(0);
-  small.put(body_of(1));
+TEST_CASE("bodies: one that cannot be read is missing, and is told of once") {
+  SpillingBroker small(0);
+  const JobId id = small.put(body_of(1));
   small.log.is_broken = true;
-  const ClientId client = small.fixture.client();
-  CHECK_THROWS_WITH(small.fixture.reserve(client), "unreadable");
+  const Job* const job = small.fixture.broker.view().find(id);
+  CHECK_FALSE(job->has_body());
+  CHECK(job->body_view().empty());
+  Bodies& bodies = small.fixture.ledger.store().jobs().bodies();
+  CHECK(bodies.take_missing().size() == 1);
+  CHECK_FALSE(small.fixture.broker.view().find(id)->has_body());
+  CHECK_FALSE(bodies.has_missing());
   small.log.is_broken = false;
-  CHECK(small.fixture.state(1) == JobState::kReady);
-  CHECK(small.fixture.reserve(client) == 1);
-}
-
-TEST_CASE("bodies: one that cannot be read leaves the client waiting that would get it") {
-  Small small(0);
-  small.put(body_of(1));
-  CHECK(small.fixture.broker.admin().pause("default", std::nullopt, small.fixture.now));
-  const ClientId client = small.fixture.client();
-  CHECK(small.fixture.wait(client));
-  const std::uint32_t watchers = small.fixture.broker.view().find_queue("default")->watcher_count;
-  small.log.is_broken = true;
-  CHECK_THROWS_WITH((void)small.fixture.broker.admin().pause("default", 0, small.fixture.now),
-                    "unreadable");
-  CHECK(small.fixture.broker.view().find_queue("default")->watcher_count == watchers);
-  small.log.is_broken = false;
-  CHECK(small.fixture.broker.admin().forget_queue("default", small.fixture.now));
-  CHECK(small.fixture.delivered(client)->job == 1);
+  CHECK(small.fixture.ledger.store().jobs().reload_body(*job));
+  CHECK(job->body_view() == body_of(1));
 }
 
 TEST_CASE("bodies: one that is read again after its record moved is there") {
-  Small small;
+  SpillingBroker small;
   for (int i = 1; i <= 200; ++i) small.put(body_of(i));
   for (int round = 0; round < 3; ++round) {
     for (int i = 101; i <= 200; ++i) {
@@ -182,7 +120,7 @@ TEST_CASE("bodies: one that is read again after its record moved is there") {
 }
 
 TEST_CASE("bodies: one that is pinned outlives its job, and its place in memory") {
-  Small small;
+  SpillingBroker small;
   const JobId first = small.put(std::string(10'000, 'a'));
   const JobId second = small.put(std::string(10'000, 'b'));
   Bodies& bodies = small.fixture.ledger.store().jobs().bodies();
@@ -201,7 +139,7 @@ TEST_CASE("bodies: one that is pinned outlives its job, and its place in memory"
 }
 
 TEST_CASE("bodies: jobs are refused when they alone reach the limit") {
-  Small small(20'000);
+  SpillingBroker small(20'000);
   int taken = 0;
   while (!small.fixture.ledger.memory().is_full(small.fixture.broker.admission()))
     small.put(std::to_string(++taken));

@@ -19,12 +19,46 @@ struct Placed {
 };
 using Log = std::vector<Placed>;
 
+/// Reads from a log as it was written, and at times fails to.
+class FlakyLog final : public Journal {
+ public:
+  FlakyLog(const Log& log, std::uint64_t seed) : log_(log), random_(seed) {}
+
+  Outcome<Done> replay(const Visitor&) override { return Done{}; }
+  [[nodiscard]] Epoch epoch() const override { return kOnlyEpoch; }
+  Result<Span, Deposed> append(Epoch, std::string) override { return Deposed{}; }
+  [[nodiscard]] Lsn durable() const override { return 0; }
+  void on_durable(std::function<void()>) override {}
+  Outcome<std::string> read(Lsn begin, std::size_t size) override {
+    const std::uint64_t chance = is_flaky ? random_() % 8 : 8;
+    if (chance < 2) return Problem{.text = "unreadable", .is_passing = chance == 1};
+    for (const Placed& each : log_) {
+      const bool is_in = each.begin <= begin && begin < each.begin + each.batch.size();
+      if (is_in) return each.batch.substr(begin - each.begin, size);
+    }
+    return Problem{"not there"};
+  }
+  void expect(Lsn, std::size_t) override {}
+  [[nodiscard]] Extent extent() const override { return {}; }
+  std::size_t trim(Lsn) override { return 0; }
+  void sync() override {}
+
+  bool is_flaky = true;
+
+ private:
+  const Log& log_;
+  std::mt19937_64 random_;
+};
+
 /// Does random things to a broker, and writes down its batches as a journal would.
 class History {
  public:
   explicit History(std::uint64_t seed) : fixture(options(seed)), random_(seed) {
     for (int i = 0; i < 4; ++i) clients_.push_back(fixture.client());
   }
+
+  /// All bodies are in the log only, which at times does not give them.
+  void keep_bodies_in(FlakyLog& flaky) { fixture.ledger.memory().limit(flaky, 0); }
 
   void step() {
     const ClientId client = clients_[pick(clients_.size())];
@@ -38,6 +72,7 @@ class History {
     if (log.empty()) return;
     const Lsn before = log[pick(log.size())].begin;
     fixture.ledger.rewrite(before, 1 + pick(300));
+    fixture.broker.see_to_missing_bodies(fixture.now);
     const Lsn needed = fixture.ledger.oldest_needed().value_or(end_);
     append();
     while (log.size() > 1 && log[1].begin <= needed) log.erase(log.begin());
@@ -186,6 +221,19 @@ class History {
   Lsn end_ = 16;
 };
 
+/// Bodies that could not be read, as the log has them by now.
+std::string tell_bodies(const BrokerFixture& fixture) {
+  std::string out;
+  const Jobs& jobs = fixture.ledger.store().jobs();
+  for (JobId id = 1; id < fixture.broker.view().counters().next_id; ++id) {
+    const Job* const job = jobs.find(id);
+    if (job == nullptr || !job->has_mark(job_marks::kBodyUnreadable)) continue;
+    CHECK(job->failure() != nullptr);
+    out += std::to_string(job->id) + " " + std::to_string(job->body_bytes) + " ";
+  }
+  return out;
+}
+
 /// Also what is known of jobs by their names.
 std::string tell_all(const BrokerFixture& fixture) {
   std::string out = tell(fixture.broker.view());
@@ -204,7 +252,7 @@ std::string tell_all(const BrokerFixture& fixture) {
            std::to_string(job.ended_at.time_since_epoch().count()) + "\n";
     return true;
   });
-  return out + std::to_string(store.tracks().size()) + " tracks, " +
+  return out + tell_bodies(fixture) + std::to_string(store.tracks().size()) + " tracks, " +
          std::to_string(store.jobs().tracked().size()) + " tracked jobs\n";
 }
 
@@ -212,6 +260,17 @@ std::string replayed(const Log& log) {
   BrokerFixture fresh(options(1));
   for (const Placed& each : log) REQUIRE(fresh.ledger.replay(each.batch, each.begin));
   return tell_all(fresh);
+}
+
+/// The first line in which they differ.
+std::string difference(std::string_view after, std::string_view live) {
+  const std::size_t at = static_cast<std::size_t>(
+      std::mismatch(after.begin(), after.end(), live.begin(), live.end()).first - after.begin());
+  const std::size_t begin = after.rfind('\n', at) + 1;
+  const auto line = [begin](std::string_view text) {
+    return std::string(text.substr(begin, text.find('\n', begin) - begin));
+  };
+  return line(after) + " is live: " + line(live);
 }
 
 }  // namespace
@@ -237,6 +296,35 @@ TEST_CASE("replay: a log that is cleaned all the time gives the live state, and 
     history.finish();
     CHECK((replayed(history.log) == tell_all(history.fixture)));
   }
+}
+
+TEST_CASE(
+    "replay: the log gives the live state where bodies cannot be read, and none that is wrong") {
+  std::size_t unreadable = 0;
+  std::size_t lost = 0;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    CAPTURE(seed);
+    History history(seed);
+    FlakyLog flaky(history.log, seed);
+    history.keep_bodies_in(flaky);
+    for (int i = 0; i < 400; ++i) {
+      history.step();
+      if (i % 5 == 0) history.clean();
+    }
+    history.finish();
+    flaky.is_flaky = false;
+    const Jobs& jobs = history.fixture.ledger.store().jobs();
+    for (JobSlot slot = 0; slot < jobs.slot_end(); ++slot) {
+      const Job* const job = jobs.in_slot(slot);
+      if (job != nullptr && !jobs.reload_body(*job)) ++lost;
+    }
+    const std::string after = replayed(history.log);
+    const std::string live = tell_all(history.fixture);
+    CHECK_MESSAGE(after == live, difference(after, live));
+    unreadable += history.fixture.broker.view().tally().bodies_unreadable;
+  }
+  CHECK(unreadable > 1000);
+  CHECK(lost > 50);
 }
 
 TEST_CASE("replay: a log whose whole beginning was written once more holds nothing else") {

@@ -32,6 +32,16 @@ TEST_CASE("layout: frames follow each other until the segment is full") {
   CHECK(log.layout.segment_count() == 2);
 }
 
+TEST_CASE("layout: a segment that is ended gets no more frames, unless it holds nothing") {
+  EmptyLog log;
+  log.layout.end_segment();
+  const LogLayout::Place first = log.layout.place(kFrame);
+  CHECK(first.segment == 0);
+  log.layout.end_segment();
+  CHECK(log.layout.place(kFrame).segment == first.end);
+  CHECK(log.layout.place(kFrame).segment == first.end);
+}
+
 TEST_CASE("layout: a segment is filled up to its last byte") {
   EmptyLog log;
   (void)log.layout.place(kUsualBytes - kSegmentHeaderBytes - kFrame);

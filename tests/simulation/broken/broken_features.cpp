@@ -150,7 +150,7 @@ Meddle expiry_forgotten() {
       return each.state == JobState::kReady && each.features->expires();
     });
     if (job == nullptr) return;
-    ledger.store().jobs().load_body(*job);
+    static_cast<void>(ledger.store().jobs().load_body(*job));
     const std::string body(job->body_view());
     const std::string queue = ledger.store().queues().at(job->queue).name;
     StoredJob fields = *job;
@@ -169,7 +169,7 @@ Meddle attempts_forgotten() {
       const Job* const job = jobs.in_slot(slot);
       if (job == nullptr || !job->has_mark(job_marks::kHasAttempts)) continue;
       if (job->is_held_by_connection()) continue;
-      jobs.load_body(*job);
+      static_cast<void>(jobs.load_body(*job));
       const std::string body(job->body_view());
       const std::string queue = ledger.store().queues().at(job->queue).name;
       StoredJob fields = *job;

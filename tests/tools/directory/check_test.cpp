@@ -12,10 +12,11 @@
 namespace millrace::tools {
 namespace {
 
-std::string job_batch(JobId id, JobState state) {
+std::string job_batch(JobId id, JobState state, std::uint8_t marks = 0) {
   JobAdded job{.id = id, .queue = "mail", .body = "x"};
   job.fields.ttr_s = 60;
   job.fields.state = state;
+  job.fields.marks = marks;
   job.fields.sequence = id;
   job.fields.when = Time{} + std::chrono::hours(id);
   std::string batch;
@@ -48,6 +49,13 @@ TEST_CASE("check: tells segments, records, and the jobs of each queue by state")
   CHECK(has(report, "queue mail: 1 scheduled, 1 ready, 0 reserved, 1 retrying, 1 dead"));
   CHECK(report->text.ends_with("no damage\n"));
   CHECK_FALSE(report->damage);
+}
+
+TEST_CASE("check: tells jobs whose bodies could not be read") {
+  const Scratch scratch;
+  write_journal(scratch.path("data"), {job_batch(1, JobState::kDead, job_marks::kBodyUnreadable),
+                                       job_batch(2, JobState::kDead)});
+  CHECK(has(check_journal(scratch.path("data")), "warning: 1 job whose body could not be read"));
 }
 
 TEST_CASE("check: after a damage it continues, and names all") {

@@ -111,6 +111,7 @@ std::size_t Waits::serve(QueueId id, Time now) {
   if (queue.waiting.empty() || queue.is_paused(now)) return 0;
   const QueueGuard guard(queue);
   std::size_t served = 0;
+  std::size_t unreadable = 0;
   for (; !queue.waiting.empty() && !queue.ready.empty(); ++served) {
     if (served == kSliceJobs) {
       // The rest in a later slice: a kick of a million jobs may serve thousands of clients.
@@ -124,8 +125,13 @@ std::size_t Waits::serve(QueueId id, Time now) {
     if (!entry) break;
     Client& client = *next;
     CHECK(client.wait);
-    // Before the wait ends, since it can fail: then the client waits on.
-    const Job& job = store_.jobs().with_body(entry->slot);
+    const Job& job = store_.jobs().at(entry->slot);
+    if (!unreadable_.can_run(job, now)) {
+      // The client waits on for the next one. Each look waits for a disk.
+      if (++unreadable < kUnreadableInARow) continue;
+      unserved_.insert(id);
+      break;
+    }
     std::optional<std::string> wid = client.wait->wid;
     end(client);
     reservations_.begin_next(job, client, std::move(wid), now);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/broker/clients/connected_clients.hpp"
+#include "core/broker/features/unreadable_bodies.hpp"
 #include "core/broker/jobs/reservations.hpp"
 #include "core/broker/requests.hpp"
 #include "core/state/view.hpp"
@@ -20,8 +21,13 @@ namespace millrace {
 class Waits {
  public:
   /// All of them outlive this.
-  Waits(Store& store, ConnectedClients& clients, Reservations& reservations, Tally& tally)
-      : store_(store), clients_(clients), reservations_(reservations), tally_(tally) {}
+  Waits(Store& store, ConnectedClients& clients, Reservations& reservations,
+        UnreadableBodies& unreadable, Tally& tally)
+      : store_(store),
+        clients_(clients),
+        reservations_(reservations),
+        unreadable_(unreadable),
+        tally_(tally) {}
 
   /// The client waits from now on, for one thing at a time. Queues that do not exist are made.
   void begin(Client& client, const ReserveRequest& request);
@@ -32,9 +38,7 @@ class Waits {
 
   /// Hands ready jobs of the queue to the clients that wait for them, at most a slice, and leaves
   /// the rest to `serve_unserved`. Where the limits of the queue are reached, nobody gets one; a
-  /// client whose worker has no free slot is passed over. Answers how many. Throws
-  /// std::runtime_error when a body cannot be read back; the client that would get the job then
-  /// waits on.
+  /// client whose worker has no free slot is passed over. Answers how many.
   std::size_t serve(QueueId queue, Time now);
   /// Leaves the queue to the next `serve_unserved`.
   void serve_later(QueueId queue) { unserved_.insert(queue); }
@@ -63,6 +67,7 @@ class Waits {
   Store& store_;
   ConnectedClients& clients_;
   Reservations& reservations_;
+  UnreadableBodies& unreadable_;
   Tally& tally_;
   std::uint64_t next_ticket_ = 1;
   /// Of the waits that can end without a job.

@@ -48,7 +48,7 @@ PushOnce::Living PushOnce::find_living(const NewJob& job, std::uint32_t hash,
       if (was_long || differ > kLongBodiesDifferMax) continue;
       was_long = true;
     }
-    if (!format_.is_same(jobs.with_body(slot), job.body)) continue;
+    if (!jobs.load_body(other) || !format_.is_same(other, job.body)) continue;
     const Reservation* const held = other.reservation();
     const bool is_own = held != nullptr && !worker.empty() && held->wid == worker;
     if (!is_own) return {.id = other.id};
@@ -74,7 +74,7 @@ std::optional<JobId> PushOnce::find_ended(const NewJob& job, Time now) const {
 void PushOnce::note_end(const Job& job, Time now) {
   if (!admission_.admits_growth()) return;
   const Store& store = ledger_.store();
-  store.jobs().load_body(job);
+  if (!store.jobs().load_body(job)) return;
   const LockSecret secret = store.lock_secret().get().value_or(drawn_);
   const std::string& queue = store.queues().at(job.queue).name;
   const auto key =

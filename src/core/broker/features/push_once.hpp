@@ -54,8 +54,8 @@ class PushOnce {
   }
   /// The job that the same push has made: in the same queue and batch, `WorkUnitFormat::is_same`,
   /// and alive, or remembered. It does not count if it is dead or has expired, since it would not
-  /// run for this push; nor if `worker` holds it, which puts it back before it is done. Throws
-  /// std::runtime_error when a body cannot be read back.
+  /// run for this push; nor if `worker` holds it, which puts it back before it is done; nor if
+  /// its body cannot be read.
   [[nodiscard]] std::optional<JobId> find(const NewJob& job, std::uint32_t hash,
                                           std::string_view worker, Time now) const;
 
@@ -63,8 +63,8 @@ class PushOnce {
 
   /// Pushes are remembered beyond the ends of their jobs.
   [[nodiscard]] bool remembers() const { return rules_.is_on && rules_.after_end > Duration{}; }
-  /// The pushed job ends, and its push is remembered; not while records must not grow. Throws
-  /// std::runtime_error when its body cannot be read back.
+  /// The pushed job ends, and its push is remembered; not while records must not grow, nor
+  /// if its body cannot be read.
   void note_end(const Job& job, Time now);
   /// Forgets at most a slice of the pushes that were remembered for long enough. With other rules
   /// than before a restart, those that are too old by them.

@@ -48,8 +48,7 @@ void keep_values(const Track& track, TrackChanged& record) {
 
 bool Tracking::is_named(const Job& job, std::string_view jid) const {
   if (const Reservation* const held = held_by_worker(job)) return held->jid == jid;
-  ledger_.store().jobs().load_body(job);
-  return format_.identify(job).jid == jid;
+  return ledger_.store().jobs().load_body(job) && format_.identify(job).jid == jid;
 }
 
 const Job* Tracking::find_job(std::string_view jid) const {
@@ -116,7 +115,8 @@ void Tracking::end(const Job& job, JobEnd end, Time now) {
   if (const Reservation* const held = held_by_worker(job)) {
     return remember(held->jid, end, now);
   }
-  ledger_.store().jobs().load_body(job);
+  // A name that cannot be read is not remembered.
+  if (!ledger_.store().jobs().load_body(job)) return;
   remember(format_.identify(job).jid, end, now);
 }
 

@@ -25,7 +25,7 @@ class Tracking {
   Tracking(Ledger& ledger, const AdmissionControl& admission, const WorkUnitFormat& format)
       : ledger_(ledger), admission_(admission), format_(format) {}
 
-  /// Throws std::runtime_error when a body cannot be read back. So does all that is given a name.
+  /// A job whose body cannot be read has no name, unless a worker holds it.
   [[nodiscard]] TrackView get(std::string_view jid) const;
 
   /// The tracked job of that name, or null.

@@ -104,6 +104,11 @@ void JobEvents::follow(const Job& job, JobFields& fields, Time now) {
   if (job.features->is_member() && has_failed(job, fields)) follow_batch(job, fields);
 }
 
+/// It comes back with its body.
+void JobEvents::follow_body(const Job& job, JobFields& fields) {
+  if (job.has_body()) clear_mark(fields, job_marks::kBodyUnreadable);
+}
+
 void JobEvents::follow_batch(const Job& job, JobFields& fields) {
   set_mark(fields, job_marks::kHasRun | job_marks::kHasFailed);
   ledger_.store().batches().edit(job.features->batch, [&](JobBatchFields& batch) {

@@ -38,10 +38,12 @@ class JobEvents {
   [[nodiscard]] Answer<Done> admit(const JobFeatures& features, Time now) const;
 
   /// Whether the job, if it is dead, can be wanted after all: else it would be there a second time,
-  /// beside the job that holds its lock.
+  /// beside the job that holds its lock, or its body still cannot be read.
   [[nodiscard]] bool may_come_back(const Job& job, Time now) const {
-    return job.state != JobState::kDead || !job.features || !job.features->wants_lock() ||
-           is_free(job.features->lock_key, wall(now));
+    if (job.state != JobState::kDead) return true;
+    const bool wants_lock = job.features && job.features->wants_lock();
+    if (wants_lock && !is_free(job.features->lock_key, wall(now))) return false;
+    return !job.has_mark(job_marks::kBodyUnreadable) || ledger_.store().jobs().reload_body(job);
   }
 
   /// Records the new job. Its features were admitted.
@@ -53,6 +55,9 @@ class JobEvents {
   /// Records the job with these fields: those that it has, and the caller's changes.
   void change(const Job& job, JobFields fields, Time now) {
     if (job.features) follow(job, fields, now);
+    if (job.has_mark(job_marks::kBodyUnreadable) && fields.state != JobState::kDead) {
+      follow_body(job, fields);
+    }
     ledger_.commit(JobChanged{.id = job.id, .fields = std::move(fields)});
   }
   /// The same, with the whole job: see `Ledger::commit_whole`.
@@ -67,7 +72,7 @@ class JobEvents {
     return push_once_.remembers() && job.kind == JobKind::kWorkUnit && end != JobEnd::kFlushed;
   }
   /// Records that the job is gone. Of a tracked one the body may be read, and of any whose push is
-  /// remembered: throws std::runtime_error, and changes nothing, when it cannot be.
+  /// remembered: where it cannot be, that is forgotten.
   void remove(const Job& job, JobEnd end, Time now) {
     if (job.features) this->end(job, end, now);
     if (remembers(job, end)) push_once_.note_end(job, now);
@@ -92,6 +97,7 @@ class JobEvents {
   void follow(const Job& job, JobFields& fields, Time now);
   void end(const Job& job, JobEnd end, Time now);
   void follow_batch(const Job& job, JobFields& fields);
+  static void follow_body(const Job& job, JobFields& fields);
   void follow_lock(const Job& job, JobFields& fields, Time now);
   void take_lock(const JobFeatures& features, JobFields& fields);
   void lose_lock(const Job& job, JobFields fields);

@@ -42,7 +42,7 @@ void JobMoves::make_scheduled(const Job& job, JobFields fields, Time due, Time n
 
 void JobMoves::make_dead(const Job& job, JobFields fields, Time now) {
   fields.state = JobState::kDead;
-  fields.when = time_of_death(now);
+  fields.when = ledger_.store().orders().time_of_death(now);
   fields.end_reservation();
   events_.change(job, std::move(fields), now);
 }
@@ -108,11 +108,11 @@ void JobMoves::discard(const Job& job, JobEnd end, Time now) {
 
 /// One whole record, which takes the place of the job's others: after a crash it is in one of the
 /// two queues.
-void JobMoves::move(const Job& job, std::string_view to, Time now) {
+bool JobMoves::move(const Job& job, std::string_view to, Time now) {
   CHECK(job.state != JobState::kReserved);
   Store& store = ledger_.store();
-  if (store.queues().at(job.queue).name == to) return;
-  store.jobs().load_body(job);
+  if (store.queues().at(job.queue).name == to) return true;
+  if (!store.jobs().load_body(job)) return false;
   // The job is replaced when the record is applied.
   const std::string body(job.body_view());
   const bool is_ready = job.state == JobState::kReady;
@@ -123,9 +123,10 @@ void JobMoves::move(const Job& job, std::string_view to, Time now) {
   Queue& queue = *store.queues().find(to);
   ++queue.total_jobs;
   queue.measured().enqueued.add(now);
-  if (!is_ready) return;
+  if (!is_ready) return true;
   if (is_work_unit) keep_queue(queue);
   waits_.serve(queue.id, now);
+  return true;
 }
 
 bool JobMoves::change(const Job& job, Mutation::Action action, Time now, std::string_view to) {
@@ -142,8 +143,7 @@ bool JobMoves::change(const Job& job, Mutation::Action action, Time now, std::st
     case Mutation::Action::kRequeue:
       return kick(job, now);
     case Mutation::Action::kMove:
-      move(job, to, now);
-      return true;
+      return move(job, to, now);
   }
   return false;
 }
@@ -154,13 +154,6 @@ void JobMoves::keep_queue(const Queue& queue) {
   QueueChanged record = record_of(queue);
   record.is_kept = true;
   ledger_.commit(std::move(record));
-}
-
-/// Dead jobs are kicked in the order in which they died, and jobs of the same time would be in the
-/// order of their ids. The clock may also have been set back.
-Time JobMoves::time_of_death(Time now) const {
-  const TimeOrder& dead = ledger_.store().orders().dead();
-  return dead.empty() ? now : std::max(now, dead.rbegin()->when + Duration{1});
 }
 
 }  // namespace millrace

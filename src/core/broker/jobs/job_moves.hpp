@@ -28,8 +28,8 @@ class JobMoves {
   void make_scheduled(const Job& job, JobFields fields, Time due, Time now);
   /// The job dies, or its time of death is renewed.
   void make_dead(const Job& job, JobFields fields, Time now);
-  /// The scheduled, retrying or dead job becomes ready. False: it stays, since it is dead and
-  /// another job holds its lock (`JobEvents::may_come_back`).
+  /// The scheduled, retrying or dead job becomes ready. False: it stays, since it is dead, and
+  /// another job holds its lock or its body cannot be read (`JobEvents::may_come_back`).
   [[nodiscard]] bool kick(const Job& job, Time now);
   /// The same at `due`. Until then it is scheduled.
   [[nodiscard]] bool kick_later(const Job& job, Time due, Time now);
@@ -41,9 +41,8 @@ class JobMoves {
 
   /// The job, which nobody holds, is in that queue from now on, in the place that its age and
   /// priority give it there. All else of it stays: id, state, times, failures, lock and batch. A
-  /// job that is there already is left alone. Throws std::runtime_error when its body cannot be
-  /// read back.
-  void move(const Job& job, std::string_view to, Time now);
+  /// job that is there already is left alone. False: so is one whose body cannot be read.
+  bool move(const Job& job, std::string_view to, Time now);
 
   /// The job is gone.
   void remove(const Job& job, JobEnd end, Time now);
@@ -61,9 +60,6 @@ class JobMoves {
 
   /// The queue stays when it is empty, as one does that work units were pushed to.
   void keep_queue(const Queue& queue);
-
-  /// Now, or a little later: no two dead jobs have the same time.
-  [[nodiscard]] Time time_of_death(Time now) const;
 
  private:
   Ledger& ledger_;

@@ -17,8 +17,8 @@ const Job& Reservations::begin(const Job& job, Client& client, std::optional<std
                                Time now) {
   CHECK(job.state != JobState::kReserved);
   Store& store = ledger_.store();
-  // First, since it can fail: the holder is shown the body, and a worker's job is named in it.
-  store.jobs().load_body(job);
+  // The holder is shown the body, and a worker's job is named in it.
+  CHECK(store.jobs().load_body(job));
   QueueMeter& meter = store.queues().at(job.queue).measured();
   meter.last_reserved_at = now;
   // `reserve-job` also takes delayed and buried jobs, which waited for nothing.
@@ -191,8 +191,7 @@ const Job* Reservations::late_run(std::string_view jid, std::string_view wid) co
     const Attempts* const attempts = jobs.attempts_of(job);
     if (job.state == JobState::kReserved || attempts == nullptr) continue;
     if (!attempts->was_last_taken_from(wid)) continue;
-    jobs.load_body(job);
-    if (format_.identify(job).jid == jid) return &job;
+    if (jobs.load_body(job) && format_.identify(job).jid == jid) return &job;
   }
   return nullptr;
 }

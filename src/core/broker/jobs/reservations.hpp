@@ -35,15 +35,15 @@ class Reservations {
         gone_(gone) {}
 
   /// Reserves the job, which nobody holds, from now until its TTR is over: for the worker `wid` of
-  /// the client, or without one for the connection. The body is in memory afterwards. Throws
-  /// std::runtime_error, and changes nothing, when it cannot be read back.
+  /// the client, or without one for the connection. Its body can be read
+  /// (`UnreadableBodies::can_run`).
   const Job& begin(const Job& job, Client& client, std::optional<std::string> wid, Time now);
   /// The same with a job that `next` or `choose` has answered.
   const Job& begin_next(const Job& job, Client& client, std::optional<std::string> wid, Time now);
 
   /// The place of the job that the queue hands out next; nullopt when there is none that may be
   /// run. To be asked where the queue is open: neither paused nor at its limits. Removes expired
-  /// jobs from its front. Throws std::runtime_error when a body cannot be read back.
+  /// jobs from its front.
   [[nodiscard]] std::optional<ReadyEntry> next(Queue& queue, Time now) {
     if (queue.lines != nullptr || ledger_.store().throttles().has_types()) {
       return next_in_line(queue, now);
@@ -53,7 +53,7 @@ class Reservations {
   }
 
   /// The job that the request should get; null when there is none. Queues that are paused or whose
-  /// limits are reached count as empty. Throws as `next`.
+  /// limits are reached count as empty.
   [[nodiscard]] const Job* choose(const Client& client, const ReserveRequest& request, Time now);
 
   /// The job, if that connection holds it; else null.
@@ -69,8 +69,7 @@ class Reservations {
     /// The same, but another worker runs the job by now.
     const Job* overtaken = nullptr;
   };
-  /// A worker that had a job reports its own runs, and never those of another worker. Throws
-  /// std::runtime_error when a body cannot be read back.
+  /// A worker that had a job reports its own runs, and never those of another worker.
   [[nodiscard]] Meant meant_by(std::string_view jid, std::string_view wid) const;
 
   /// When the connection must be told that a deadline is near; kNever when it holds nothing.

@@ -34,9 +34,18 @@ std::optional<RetryDelays> Retries::delays_of(const Job& job) const {
 void Retries::fail(const Job& job, FailedRun run, Time now) {
   CHECK(job.state == JobState::kReserved);
   Ledger& ledger = parts_.ledger;
-  // First, since it can fail: the body says how many retries the job wants.
-  ledger.store().jobs().load_body(job);
+  // First: the body says how many retries the job wants.
+  const bool has_body = ledger.store().jobs().load_body(job);
   parts_.reservations.count_run(job, RunEnd::kFailed, job.reservation()->reserved_at, now);
+  if (!has_body) {
+    parts_.attempts.note(job,
+                         {.end = run.end,
+                          .errtype = std::move(run.errtype),
+                          .message = std::move(run.message),
+                          .backtrace = std::move(run.backtrace)},
+                         now);
+    return parts_.unreadable.end_run(job, now);
+  }
   // A job that costs one worker after the other is not tried again, whatever it asks for.
   const std::int64_t wanted = parts_.format.identify(job).retry;
   const bool is_lost = run.end == AttemptEnd::kWorkerLost;
@@ -58,8 +67,8 @@ void Retries::fail(const Job& job, FailedRun run, Time now) {
   failure.backtrace = std::move(run.backtrace);
   if (watch_ != nullptr) watch_->on_failed(failure, now);
   fields.state = verdict->state;
-  fields.when =
-      verdict->state == JobState::kDead ? parts_.moves.time_of_death(now) : failure.next_at;
+  fields.when = verdict->state == JobState::kDead ? ledger.store().orders().time_of_death(now)
+                                                  : failure.next_at;
   fields.end_reservation();
   const Attempts* const attempts = ledger.store().jobs().attempts_of(job);
   const bool is_long =

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/broker/admission_control.hpp"
+#include "core/broker/features/unreadable_bodies.hpp"
 #include "core/broker/jobs/attempt_log.hpp"
 #include "core/broker/jobs/job_moves.hpp"
 #include "core/broker/jobs/random_numbers.hpp"
@@ -30,14 +31,15 @@ class Retries {
     JobEvents& events;
     AttemptLog& attempts;
     JobMoves& moves;
+    UnreadableBodies& unreadable;
   };
 
   /// The random parts of back-offs follow from the seed.
   Retries(Parts parts, std::uint64_t random_seed) : parts_(parts), random_(random_seed) {}
 
   /// The run of this reserved job has failed; where its worker is lost, the job dies. While records
-  /// must not grow, the run's texts are left out, and it is not among the job's attempts. Throws
-  /// std::runtime_error, and changes nothing, when the body cannot be read back.
+  /// must not grow, the run's texts are left out, and it is not among the job's attempts. A job
+  /// whose body cannot be read dies.
   void fail(const Job& job, FailedRun run, Time now);
 
   /// See `AdminOperations::set_retry_delays`.

@@ -61,8 +61,10 @@ bool MutateTask::work(TaskContext& context, Time now) {
     if (is_chosen && mutation.matches) {
       // Bodies may have to be read from the log, which costs more than the comparison.
       read_bytes += job.body_bytes;
-      store.jobs().load_body(job);
-      const Match match = mutation.matches(job, store.queues().at(job.queue), steps);
+      // A body that cannot be read matches nothing.
+      const Match match = store.jobs().load_body(job)
+                              ? mutation.matches(job, store.queues().at(job.queue), steps)
+                              : Match::kNo;
       // The place stays: the filter is asked about this job again.
       if (match == Match::kUnfinished) return false;
       is_chosen = match == Match::kYes;

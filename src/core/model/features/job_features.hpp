@@ -73,8 +73,12 @@ inline constexpr std::uint8_t kHasAttempts = 8;
 /// Of a running job: its worker had sent a BEAT when it took the job, so its silence after a
 /// restart of the server means that it is lost.
 inline constexpr std::uint8_t kHolderBeats = 16;
+/// The log did not give its body, so the job is dead, or dies when its run has ended. It stays so
+/// until the body can be read after all. Where its whole record is written once more, that has no
+/// body.
+inline constexpr std::uint8_t kBodyUnreadable = 32;
 inline constexpr std::uint8_t kAll =
-    kHoldsLock | kHasRun | kHasFailed | kHasAttempts | kHolderBeats;
+    kHoldsLock | kHasRun | kHasFailed | kHasAttempts | kHolderBeats | kBodyUnreadable;
 }  // namespace job_marks
 
 /// How a job that is removed has ended. Stored (`JobFinished`): a number keeps its meaning.

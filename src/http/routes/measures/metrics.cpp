@@ -53,6 +53,7 @@ std::vector<LabelledType> copy_types(const TypeMeters& types) {
 struct FeatureCounts {
   std::size_t locks = 0;
   std::size_t tracked_jobs = 0;
+  std::size_t unreadable = 0;
   std::size_t tracks = 0;
   std::size_t open_batches = 0;
   std::size_t committed_batches = 0;
@@ -64,6 +65,7 @@ FeatureCounts count_features(const View& view) {
   const std::size_t ended = batches.open_count() + batches.finished_count();
   return {.locks = view.lock_count(),
           .tracked_jobs = view.tracked_job_count(),
+          .unreadable = view.unreadable_count(),
           .tracks = view.track_count(),
           .open_batches = batches.open_count(),
           .committed_batches = batches.size() - ended,
@@ -258,6 +260,10 @@ void show_features(const FeatureCounts& counts, const Tally& tally, MetricsPage&
        tally.jobs_expired},
       {"millrace_jobs_lost_total", "counter",
        "Jobs that returned or died because their worker was lost.", tally.jobs_lost},
+      {"millrace_bodies_unreadable_total", "counter",
+       "Jobs whose body could not be read from the journal.", tally.bodies_unreadable},
+      {"millrace_unreadable_jobs", "gauge",
+       "Jobs that cannot run since their body could not be read.", counts.unreadable},
       {"millrace_tracked_jobs", "gauge", "Jobs that are tracked.", counts.tracked_jobs},
       {"millrace_tracks", "gauge", "Jobs of which a progress or an end is remembered.",
        counts.tracks},

@@ -1,0 +1,223 @@
+#include "core/broker/features/unreadable_bodies.hpp"
+
+#include "core/spilling_broker.hpp"
+
+namespace millrace::test {
+namespace {
+
+constexpr std::string_view kBody = "a body that only the log has";
+
+/// Three jobs, of which the log does not give the first.
+struct Spoiled {
+  explicit Spoiled(std::size_t bytes_max = 0) : broker(bytes_max) {
+    for (JobId id = 1; id <= 3; ++id) CHECK(broker.put(kBody) == id);
+    broker.spoil(1);
+  }
+
+  [[nodiscard]] const Job& job(JobId id) { return *fixture.ledger.store().jobs().find(id); }
+  [[nodiscard]] bool is_marked() { return job(1).has_mark(job_marks::kBodyUnreadable); }
+  [[nodiscard]] bool is_dead_for_it() {
+    const Failure* const failure = job(1).failure();
+    return job(1).state == JobState::kDead && is_marked() && failure != nullptr &&
+           failure->errtype == "BodyUnreadable" &&
+           failure->message == "body unreadable: unreadable";
+  }
+  void mend() { broker.log.bad_at.reset(); }
+
+  SpillingBroker broker;
+  BrokerFixture& fixture = broker.fixture;
+};
+
+}  // namespace
+
+TEST_CASE("unreadable body: a client gets the next job, and the job is dead with the reason") {
+  Spoiled spoiled;
+  CHECK(spoiled.fixture.reserve(spoiled.fixture.client()) == 2);
+  CHECK(spoiled.is_dead_for_it());
+  CHECK(spoiled.fixture.broker.view().tally().bodies_unreadable == 1);
+  CHECK(spoiled.fixture.broker.view().unreadable_count() == 1);
+  CHECK(spoiled.fixture.broker.remove(0, 1, spoiled.fixture.now));
+  CHECK(spoiled.fixture.broker.view().unreadable_count() == 0);
+}
+
+TEST_CASE("unreadable body: a client that waits gets the next job") {
+  Spoiled spoiled;
+  BrokerFixture& fixture = spoiled.fixture;
+  CHECK(fixture.broker.admin().pause("default", std::nullopt, fixture.now));
+  const ClientId client = fixture.client();
+  CHECK(fixture.wait(client));
+  CHECK(fixture.broker.admin().pause("default", 0, fixture.now));
+  CHECK(fixture.delivered(client)->job == 2);
+  CHECK(spoiled.is_dead_for_it());
+}
+
+TEST_CASE("unreadable body: that very job is not reserved") {
+  Spoiled spoiled;
+  BrokerFixture& fixture = spoiled.fixture;
+  CHECK_FALSE(fixture.broker.reserve_job(fixture.client(), 1, fixture.now));
+  CHECK(spoiled.is_dead_for_it());
+}
+
+TEST_CASE("unreadable body: whoever looks at the job sees it without, and then it is dead") {
+  Spoiled spoiled;
+  CHECK_FALSE(spoiled.fixture.broker.view().find(1)->has_body());
+  CHECK(spoiled.job(1).state == JobState::kReady);
+  spoiled.fixture.settle();
+  CHECK(spoiled.is_dead_for_it());
+}
+
+TEST_CASE("unreadable body: many in a row are found in slices, and a client waits meanwhile") {
+  SpillingBroker small(0);
+  constexpr JobId kJobs = 3 * kUnreadableInARow;
+  for (JobId id = 1; id <= kJobs; ++id) small.put(kBody);
+  small.log.is_broken = true;
+  const ClientId client = small.fixture.client();
+  CHECK(small.fixture.wait(client));
+  CHECK(small.fixture.broker.view().job_count(JobState::kDead) == kUnreadableInARow + 1);
+  small.fixture.settle();
+  CHECK(small.fixture.broker.view().job_count(JobState::kDead) == kJobs);
+  small.log.is_broken = false;
+  CHECK(small.fixture.broker.kick_job(5, small.fixture.now));
+  CHECK(small.fixture.delivered(client)->job == 5);
+}
+
+TEST_CASE("unreadable body: when a worker's reservation ends, the job is dead and others are not") {
+  SpillingBroker small(0);
+  const JobId id = small.fixture.push(kBody);
+  small.append();
+  const ClientId worker = small.fixture.client();
+  CHECK(small.fixture.fetch(worker, "w") == id);
+  // Others take its place in memory.
+  for (int i = 0; i < 3; ++i) small.put(kBody);
+  small.fixture.ledger.store().jobs().bodies().spill(small.fixture.job(id));
+  small.spoil(id);
+  small.fixture.advance(1900s);
+  const Job& job = *small.fixture.ledger.store().jobs().find(id);
+  CHECK(job.state == JobState::kDead);
+  CHECK(job.failure()->errtype == "BodyUnreadable");
+  CHECK(small.fixture.broker.view().tally().reservations_expired == 1);
+}
+
+TEST_CASE("unreadable body: a job that runs goes on, and ends as it ends") {
+  Spoiled spoiled;
+  BrokerFixture& fixture = spoiled.fixture;
+  spoiled.mend();
+  const ClientId client = fixture.client();
+  CHECK(fixture.reserve(client) == 1);
+  fixture.ledger.store().jobs().bodies().spill(spoiled.job(1));
+  spoiled.broker.log.is_broken = true;
+  CHECK_FALSE(fixture.broker.view().find(1)->has_body());
+  fixture.settle();
+  CHECK(spoiled.job(1).state == JobState::kReserved);
+  CHECK(spoiled.is_marked());
+  SUBCASE("well") {
+    CHECK(fixture.broker.remove(client, 1, fixture.now));
+  }
+  SUBCASE("to run again, which it cannot") {
+    CHECK(fixture.broker.release(client, 1, 0, 0, fixture.now));
+    spoiled.broker.log.is_broken = false;
+    spoiled.broker.spoil(1);
+    CHECK(fixture.reserve(client) == 2);
+    CHECK(spoiled.is_dead_for_it());
+  }
+}
+
+TEST_CASE("unreadable body: the job comes back when its body can be read, and not before") {
+  Spoiled spoiled;
+  BrokerFixture& fixture = spoiled.fixture;
+  CHECK(fixture.reserve(fixture.client()) == 2);
+  CHECK_FALSE(fixture.broker.kick_job(1, fixture.now));
+  const auto refused = fixture.broker.admin().change(1, Mutation::Action::kRequeue, fixture.now);
+  CHECK(refused.error() == Refusal::kUnreadable);
+  CHECK(fixture.broker.admin().change(1, Mutation::Action::kMove, fixture.now, "b").error() ==
+        Refusal::kUnreadable);
+  spoiled.mend();
+  CHECK(fixture.broker.kick_job(1, fixture.now));
+  CHECK_FALSE(spoiled.is_marked());
+  CHECK(fixture.reserve(fixture.client()) == 1);
+  CHECK(fixture.job(1).body_view() == kBody);
+}
+
+TEST_CASE("unreadable body: compaction waits for the mark, and writes the job without its body") {
+  Spoiled spoiled;
+  BrokerFixture& fixture = spoiled.fixture;
+  fixture.ledger.rewrite(~Lsn{0}, ~std::size_t{0});
+  CHECK(spoiled.job(1).log.place.is_in_log());
+  CHECK(spoiled.job(1).state == JobState::kReady);
+  fixture.broker.see_to_missing_bodies(fixture.now);
+  CHECK(spoiled.is_dead_for_it());
+  fixture.ledger.rewrite(~Lsn{0}, ~std::size_t{0});
+  spoiled.broker.append();
+  CHECK(spoiled.is_dead_for_it());
+  CHECK(spoiled.job(1).body_bytes == 0);
+  spoiled.mend();
+  CHECK_FALSE(fixture.broker.kick_job(1, fixture.now));
+  for (const JobId id : {2, 3}) CHECK(fixture.broker.view().find(id)->body_view() == kBody);
+  CHECK(spoiled.broker.tell_replayed() == tell(fixture.broker.view()));
+}
+
+TEST_CASE("unreadable body: compaction writes the body where it can be read by now") {
+  Spoiled spoiled;
+  BrokerFixture& fixture = spoiled.fixture;
+  CHECK(fixture.reserve(fixture.client()) == 2);
+  spoiled.broker.append();
+  spoiled.mend();
+  fixture.ledger.rewrite(~Lsn{0}, ~std::size_t{0});
+  spoiled.broker.append();
+  CHECK(fixture.broker.kick_job(1, fixture.now));
+  CHECK(fixture.job(1).body_view() == kBody);
+}
+
+TEST_CASE("unreadable body: what the system fails to read is damage after another try") {
+  Spoiled spoiled;
+  BrokerFixture& fixture = spoiled.fixture;
+  const Bodies& bodies = fixture.ledger.store().jobs().bodies();
+  SUBCASE("what was read and is wrong is at once") {
+    CHECK(fixture.reserve(fixture.client()) == 2);
+    CHECK(bodies.damage_end() == spoiled.job(1).body_at() + kBody.size());
+  }
+  spoiled.broker.log.is_passing = true;
+  SUBCASE("which fails") {
+    CHECK(fixture.reserve(fixture.client()) == 2);
+    CHECK(bodies.damage_end() == 0);
+    spoiled.broker.append();
+    fixture.advance(kReadAgainAfter);
+    CHECK(bodies.damage_end() > 0);
+    // An idle server, too, writes something: the log can begin a new segment.
+    CHECK(fixture.ledger.has_batch());
+  }
+  SUBCASE("and is none if that goes well") {
+    CHECK(fixture.reserve(fixture.client()) == 2);
+    spoiled.mend();
+    fixture.advance(kReadAgainAfter);
+    CHECK(bodies.damage_end() == 0);
+    CHECK(spoiled.is_dead_for_it());
+  }
+}
+
+TEST_CASE("unreadable body: on a full disk the job is dead without a text") {
+  Spoiled spoiled;
+  spoiled.fixture.broker.set_admission(Admission::kNoGrowth);
+  CHECK(spoiled.fixture.reserve(spoiled.fixture.client()) == 2);
+  CHECK(spoiled.job(1).state == JobState::kDead);
+  CHECK(spoiled.job(1).failure() == nullptr);
+}
+
+TEST_CASE("unreadable body: a dead job keeps what it died of in its reason") {
+  SpillingBroker small(0);
+  const JobId id = small.fixture.push("retry=-1");
+  const ClientId worker = small.fixture.client();
+  CHECK(small.fixture.fetch(worker, "w") == id);
+  CHECK(small.fixture.broker.workers().fail(
+      worker, "j1", {.errtype = "E", .message = "m", .backtrace = {}}, small.fixture.now));
+  small.append();
+  small.spoil(id);
+  CHECK_FALSE(small.fixture.broker.view().find(id)->has_body());
+  const Time died = small.fixture.ledger.store().jobs().find(id)->when;
+  small.fixture.settle();
+  const Job& job = *small.fixture.ledger.store().jobs().find(id);
+  CHECK(job.when == died);
+  CHECK(job.failure()->message == "body unreadable: unreadable; before that, E: m");
+}
+
+}  // namespace millrace::test
