@@ -201,6 +201,29 @@ void work_with_lost_workers(InMemoryServer& server) {
   say(server, "first-again", R"(ACK {"jid":"lost-once"})");
 }
 
+/// Two jobs whose bodies could not be read. One was written once more since.
+void lose_bodies(InMemoryServer& server) {
+  Ledger& ledger = server.ledger();
+  for (const std::string jid : {"unreadable-body", "lost-body"}) {
+    say(server, "pusher",
+        R"(PUSH {"jobtype":"T","args":[],"queue":"bodies","jid":")" + jid + "\"}");
+    const View& view = server.broker().view();
+    const Job* const job = view.first_ready(*view.find_queue("bodies"));
+    CHECK(job != nullptr);
+    const JobId id = job->id;
+    JobFields fields = job->fields();
+    fields.marks |= job_marks::kBodyUnreadable;
+    fields.state = JobState::kDead;
+    fields.when = ledger.store().orders().time_of_death(server.now());
+    fields.edit_history().failure = Failure{.failed_at = server.now(),
+                                            .errtype = "BodyUnreadable",
+                                            .message = "body unreadable: the disk"};
+    ledger.commit(JobChanged{.id = id, .fields = std::move(fields)});
+    if (jid != "lost-body") continue;
+    ledger.commit(JobAdded{.id = id, .queue = "bodies", .body = {}, .fields = *job});
+  }
+}
+
 std::string number(Time time) {
   return std::to_string(time.time_since_epoch().count());
 }
@@ -340,6 +363,9 @@ std::string tell_job(const View& view, const Job& job) {
         "\n  held by '" + held->wid + "' as '" + held->jid + "' since " + number(held->reserved_at);
     if (job.has_mark(job_marks::kHolderBeats)) text += ", and beats";
   }
+  if (job.has_mark(job_marks::kBodyUnreadable)) {
+    text += job.has_body() ? "\n  its body could not be read" : "\n  its body is lost";
+  }
   return text + tell_attempts(view, job) + tell_features(view, job) + "\n  body " +
          printable(job.body_view()) + "\n";
 }
@@ -355,6 +381,7 @@ std::vector<std::string> record_life() {
   work_with_queues(server);
   work_with_features(server);
   work_with_lost_workers(server);
+  lose_bodies(server);
   return server.take_batches();
 }
 

@@ -75,6 +75,7 @@ class InMemoryServer {
 
   [[nodiscard]] Time now() const { return now_; }
   [[nodiscard]] Broker& broker() { return broker_; }
+  [[nodiscard]] Ledger& ledger() { return ledger_; }
 
   /// Everything that the broker has recorded since the last call, batch by batch.
   [[nodiscard]] std::vector<std::string> take_batches();
