@@ -143,12 +143,10 @@ JobId Model::choose(ClientNumber client, const QueueGroups& groups, Time now) {
     }
     return id;
   };
-  const std::size_t before = facts.jobs.size();
   serve_waiting(now);
   const JobId id = look();
-  // Expired members were removed, and what that made due may be the job to choose.
-  const bool has_removed = facts.jobs.size() != before;
-  return has_removed && push_callbacks(now) ? look() : id;
+  // Members have expired, here or earlier in this turn, and what that made due may be the job.
+  return push_callbacks(now) ? look() : id;
 }
 
 /// The next job of these queues, once expired ones are gone from their fronts.
