@@ -76,12 +76,7 @@ void UnreadableBodies::mark(const Job& job, std::string_view why, Time now) {
 }
 
 void UnreadableBodies::bury(const Job& job, JobFields fields, Time now) {
-  if (job.state != JobState::kDead) {
-    ++fields.edit_history().tallies.buries;
-    fields.state = JobState::kDead;
-    fields.when = ledger_.store().orders().time_of_death(now);
-    fields.end_reservation();
-  }
+  if (job.state != JobState::kDead) events_.bury(fields, now);
   events_.change(job, std::move(fields), now);
 }
 

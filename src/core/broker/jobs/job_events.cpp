@@ -104,9 +104,20 @@ void JobEvents::follow(const Job& job, JobFields& fields, Time now) {
   if (job.features->is_member() && has_failed(job, fields)) follow_batch(job, fields);
 }
 
-/// It comes back with its body.
-void JobEvents::follow_body(const Job& job, JobFields& fields) {
-  if (job.has_body()) clear_mark(fields, job_marks::kBodyUnreadable);
+void JobEvents::follow_body(const Job& job, JobFields& fields, Time now) const {
+  if (fields.state == JobState::kDead) return;
+  const bool has_body = fields.state == JobState::kReserved
+                            ? job.has_body()
+                            : ledger_.store().jobs().reload_body(job);
+  if (has_body) return clear_mark(fields, job_marks::kBodyUnreadable);
+  if (fields.state != JobState::kReserved) bury(fields, now);
+}
+
+void JobEvents::bury(JobFields& fields, Time now) const {
+  ++fields.edit_history().tallies.buries;
+  fields.state = JobState::kDead;
+  fields.when = ledger_.store().orders().time_of_death(now);
+  fields.end_reservation();
 }
 
 void JobEvents::follow_batch(const Job& job, JobFields& fields) {

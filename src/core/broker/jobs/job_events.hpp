@@ -52,16 +52,17 @@ class JobEvents {
     ledger_.commit(std::move(record));
   }
 
-  /// Records the job with these fields: those that it has, and the caller's changes.
+  /// Records the job with these fields: those that it has, and the caller's changes. Where it would
+  /// run again without a body that can be read, it is dead instead.
   void change(const Job& job, JobFields fields, Time now) {
+    if (job.has_mark(job_marks::kBodyUnreadable)) follow_body(job, fields, now);
     if (job.features) follow(job, fields, now);
-    if (job.has_mark(job_marks::kBodyUnreadable) && fields.state != JobState::kDead) {
-      follow_body(job, fields);
-    }
     ledger_.commit(JobChanged{.id = job.id, .fields = std::move(fields)});
   }
   /// The same, with the whole job: see `Ledger::commit_whole`.
   void change_whole(const Job& job, JobFields fields, Time now);
+  /// Makes them the fields of a job that is dead since its body cannot be read.
+  void bury(JobFields& fields, Time now) const;
 
   /// Records that the job, which holds its lock, has it no more. A run that is given back does not
   /// take it again.
@@ -97,7 +98,7 @@ class JobEvents {
   void follow(const Job& job, JobFields& fields, Time now);
   void end(const Job& job, JobEnd end, Time now);
   void follow_batch(const Job& job, JobFields& fields);
-  static void follow_body(const Job& job, JobFields& fields);
+  void follow_body(const Job& job, JobFields& fields, Time now) const;
   void follow_lock(const Job& job, JobFields& fields, Time now);
   void take_lock(const JobFeatures& features, JobFields& fields);
   void lose_lock(const Job& job, JobFields fields);

@@ -110,15 +110,33 @@ TEST_CASE("unreadable body: a job that runs goes on, and ends as it ends") {
   fixture.settle();
   CHECK(spoiled.job(1).state == JobState::kReserved);
   CHECK(spoiled.is_marked());
+  spoiled.broker.log.is_broken = false;
+  spoiled.broker.spoil(1);
   SUBCASE("well") {
     CHECK(fixture.broker.remove(client, 1, fixture.now));
   }
-  SUBCASE("to run again, which it cannot") {
-    CHECK(fixture.broker.release(client, 1, 0, 0, fixture.now));
-    spoiled.broker.log.is_broken = false;
-    spoiled.broker.spoil(1);
-    CHECK(fixture.reserve(client) == 2);
+  SUBCASE("to run again, which it cannot: it is dead at once") {
+    SUBCASE("released") {
+      CHECK(fixture.broker.release(client, 1, 0, 0, fixture.now));
+    }
+    SUBCASE("released with a delay") {
+      CHECK(fixture.broker.release(client, 1, 0, 10, fixture.now));
+    }
+    SUBCASE("of a client that has left") {
+      fixture.broker.disconnect(client, fixture.now);
+    }
+    SUBCASE("of a reservation that is over") {
+      fixture.advance(3600s);
+    }
+    fixture.settle();
     CHECK(spoiled.is_dead_for_it());
+    CHECK(fixture.reserve(fixture.client()) == 2);
+  }
+  SUBCASE("to run again with its body, which can be read by now") {
+    spoiled.mend();
+    CHECK(fixture.broker.release(client, 1, 0, 0, fixture.now));
+    CHECK_FALSE(spoiled.is_marked());
+    CHECK(fixture.reserve(client) == 1);
   }
 }
 
