@@ -17,9 +17,7 @@ void JobMemory::limit(std::size_t bytes_max) {
 
 std::size_t JobMemory::needed_bytes() const {
   // Bodies that can be spilled are no reason to refuse jobs.
-  return store_.batches().memory_bytes() + store_.tracks().memory_bytes() +
-         store_.ended_pushes().memory_bytes() + store_.throttles().line_counts().memory_bytes() +
-         (spills_ ? store_.jobs().other_memory_bytes() : store_.jobs().memory_bytes());
+  return bytes() - (spills_ ? store_.jobs().bodies().bytes() : 0);
 }
 
 bool JobMemory::is_full(Admission admission) const {

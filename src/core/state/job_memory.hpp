@@ -9,8 +9,8 @@
 
 namespace millrace {
 
-/// How much memory jobs, batches, queues and tracks take, and how much they may. Sizes are in
-/// bytes, and estimates.
+/// How much memory the live kinds take (`core/state/live_kind.hpp`), and how much they may. Sizes
+/// are in bytes, and estimates.
 class JobMemory {
  public:
   explicit JobMemory(Store& store) : store_(store) {}
@@ -24,11 +24,7 @@ class JobMemory {
   /// SIZE_MAX: there is no limit.
   [[nodiscard]] std::size_t bytes_max() const { return bytes_max_; }
   /// Taken now.
-  [[nodiscard]] std::size_t bytes() const {
-    return store_.jobs().memory_bytes() + store_.batches().memory_bytes() +
-           store_.tracks().memory_bytes() + store_.ended_pushes().memory_bytes() +
-           store_.throttles().line_counts().memory_bytes();
-  }
+  [[nodiscard]] std::size_t bytes() const { return store_.memory_bytes(); }
   /// Of these, the bytes that must stay in memory: bodies that the log keeps do not count.
   [[nodiscard]] std::size_t needed_bytes() const;
 

@@ -44,7 +44,6 @@ bool Jobs::reload_body(const Job& job) const {
 std::size_t Jobs::other_memory_bytes() const {
   // The job, its entries in the index and in the orders of its state.
   constexpr std::size_t kJobBytes = 144;
-  constexpr std::size_t kQueueBytes = 1024;
   constexpr std::size_t kOrderBytes = 32;
   constexpr std::size_t kUsualRestBytes = 64;
   // The features, and the entry in the index.
@@ -53,8 +52,7 @@ std::size_t Jobs::other_memory_bytes() const {
   const std::size_t usual = all_body_bytes_ + jobs_.size() * kUsualRestBytes;
   const std::size_t texts = record_bytes_ - std::min<std::size_t>(record_bytes_, usual);
   return jobs_.size() * kJobBytes + orders_.failed_before().size() * kOrderBytes +
-         tracked_.size() * kTrackedBytes + names_.size() * kNameBytes +
-         queues_.by_creation().size() * kQueueBytes + texts;
+         tracked_.size() * kTrackedBytes + names_.size() * kNameBytes + texts;
 }
 
 // ---- records ------------------------------------------------------------------------------------
@@ -227,7 +225,7 @@ void Jobs::rewrite_without_body(JobSlot slot, std::string& batch) {
 void Jobs::place(Lsn begin) {
   log_.place(begin, [this](JobSlot slot) {
     // Only now can the body be read again, and so be given up.
-    if (!bodies_.can_spill() || !bodies_.is_too_much(other_memory_bytes())) {
+    if (!bodies_.can_spill() || !bodies_.is_too_much(bytes_beside_bodies())) {
       newest_resident_ = slot;
       return;
     }
@@ -242,7 +240,7 @@ void Jobs::spill_some() {
   // A few for each new job: spilling a backlog at once would stop all clients.
   constexpr int kAtATime = 4;
   for (int i = 0; i < kAtATime && newest_resident_; ++i) {
-    if (!bodies_.is_too_much(other_memory_bytes())) return;
+    if (!bodies_.is_too_much(bytes_beside_bodies())) return;
     const Job& job = jobs_[*newest_resident_];
     bodies_.spill(job);
     newest_resident_ = job.log.older == kNoSlot ? std::nullopt : std::optional(job.log.older);

@@ -18,6 +18,7 @@
 #include "core/state/index/job_index.hpp"
 #include "core/state/index/job_names.hpp"
 #include "core/state/job_orders.hpp"
+#include "core/state/live_kind.hpp"
 #include "core/state/log_order.hpp"
 #include "core/state/queues.hpp"
 #include "core/state/totals.hpp"
@@ -73,8 +74,6 @@ class Jobs {
   [[nodiscard]] Bodies& bodies() const { return bodies_; }
 
   /// About what jobs and queues take in memory, with and without the bodies.
-  [[nodiscard]] std::size_t memory_bytes() const { return bodies_.bytes() + other_memory_bytes(); }
-  [[nodiscard]] std::size_t other_memory_bytes() const;
 
   // ---- as a live kind ---------------------------------------------------------------------------
 
@@ -94,6 +93,8 @@ class Jobs {
   void rewrite(JobId id, std::string& batch);
   void place(Lsn begin);
   [[nodiscard]] std::uint64_t live_bytes() const { return record_bytes_; }
+  [[nodiscard]] std::size_t memory_bytes() const { return bodies_.bytes() + other_memory_bytes(); }
+  static constexpr AtFlush kAtFlush = AtFlush::kRemoved;
 
   /// How many jobs were written once more.
   [[nodiscard]] std::uint64_t rewritten_count() const { return rewritten_count_; }
@@ -120,6 +121,10 @@ class Jobs {
   void enter_log(JobSlot slot, std::uint64_t body_at);
   void leave_log(JobSlot slot);
   void spill_some();
+  [[nodiscard]] std::size_t other_memory_bytes() const;
+  [[nodiscard]] std::size_t bytes_beside_bodies() const {
+    return other_memory_bytes() + queues_.memory_bytes();
+  }
   [[nodiscard]] std::uint64_t whole_bytes(const Job& job) const;
   void count_out(std::uint64_t bytes);
 

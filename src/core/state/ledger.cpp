@@ -77,17 +77,25 @@ Time made_at(const JobFinished& finished) {
   return finished.ended_at;
 }
 
-/// Those of these kinds that have times tell those of the wall clock, or times to come.
-template <typename Other>
-Time made_at(const Other&) {
+/// These have no time, or only times of the wall clock and times to come. A new kind of record has
+/// to be here or above.
+template <typename Kind>
+concept Timeless =
+    kIsRecordKind<Kind, std::variant<JobRemoved, CountersChanged, HistoryChanged, JobBatchRemoved,
+                                     TrackRemoved, CronChanged, CronRemoved, ThrottleChanged,
+                                     ThrottleRemoved, LockSecretDrawn, ClockRead, PushForgotten>>;
+Time made_at(const Timeless auto&) {
   return Time{};
 }
 
 Time made_at(const Record& record, const Store& store) {
-  if (const auto* const changed = std::get_if<JobChanged>(&record)) {
-    return made_at(*changed, store.jobs());
-  }
-  return std::visit([](const auto& value) { return made_at(value); }, record);
+  const auto of_kind = [&store]<typename Kind>(const Kind& value) {
+    if constexpr (std::is_same_v<Kind, JobChanged>)
+      return made_at(value, store.jobs());
+    else
+      return made_at(value);
+  };
+  return std::visit(of_kind, record);
 }
 
 }  // namespace

@@ -11,6 +11,9 @@
 
 namespace millrace {
 
+/// What FLUSH does to the things of a kind.
+enum class AtFlush { kRemoved, kStay };
+
 /// A kind of live thing: something that the log must hold as long as it is there, such as the jobs,
 /// or the totals. It applies the records of its things, and knows where the newest whole record of
 /// each is. What of the log is needed, what compaction writes again, and how long the shortest log
@@ -22,12 +25,18 @@ namespace millrace {
 ///   Jobs append nothing where a body is missing.
 /// * `place`: the batch begins there. Each whole record in it has its place now.
 /// * `live_bytes`: how long all whole records together are, as they would be written now.
+/// * `memory_bytes`: about what its things take in memory, as `--memory-limit` counts it. 0: they
+///   are few, or have a limit of their own.
+/// * `kAtFlush`: whether FLUSH removes its things. `FlushTask` has a step for each kind that says
+///   so.
 template <typename Kind>
 concept LiveKind = requires(Kind& kind, const Kind& seen, Lsn begin, std::string& batch) {
   { seen.oldest_place() } -> std::same_as<std::optional<Lsn>>;
   { kind.rewrite_oldest(batch) } -> std::same_as<void>;
   { kind.place(begin) } -> std::same_as<void>;
   { seen.live_bytes() } -> std::same_as<std::uint64_t>;
+  { seen.memory_bytes() } -> std::same_as<std::size_t>;
+  { Kind::kAtFlush } -> std::convertible_to<AtFlush>;
 };
 
 /// A kind whose things may change several times in a batch, and are written once, when it ends.

@@ -14,6 +14,7 @@
 #include "base/text_map.hpp"
 #include "core/model/queue.hpp"
 #include "core/model/record.hpp"
+#include "core/state/live_kind.hpp"
 #include "core/state/log_order.hpp"
 
 namespace millrace {
@@ -91,6 +92,9 @@ class Queues {
     log_.place(begin, [](QueueId) {});
   }
   [[nodiscard]] std::uint64_t live_bytes() const { return record_bytes_; }
+  /// By what queues with their entries in the orders took.
+  [[nodiscard]] std::size_t memory_bytes() const { return creation_.size() * 1024; }
+  static constexpr AtFlush kAtFlush = AtFlush::kRemoved;
 
  private:
   [[nodiscard]] Queue* checked(QueueId id) const {

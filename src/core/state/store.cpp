@@ -47,6 +47,12 @@ bool Store::rewrite_oldest(Lsn before, std::string& batch) {
   return is_done;
 }
 
+std::size_t Store::memory_bytes() const {
+  std::size_t bytes = 0;
+  each_kind(*this, [&bytes](const auto& kind) { bytes += kind.memory_bytes(); });
+  return bytes;
+}
+
 std::uint64_t Store::live_bytes() const {
   std::uint64_t bytes = 0;
   each_kind(*this, [&bytes](const auto& kind) { bytes += kind.live_bytes(); });

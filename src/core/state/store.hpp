@@ -1,9 +1,12 @@
 #pragma once
 
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "core/model/due_order.hpp"
@@ -110,6 +113,25 @@ class Store {
 
   /// How long a log would be that held nothing obsolete.
   [[nodiscard]] std::uint64_t live_bytes() const;
+
+  /// About what all of it takes in memory, as `--memory-limit` counts it.
+  [[nodiscard]] std::size_t memory_bytes() const;
+
+  /// True when these are the kinds whose things FLUSH removes.
+  template <LiveKind... Flushed>
+  static consteval bool are_flushed() {
+    const auto is_right = []<typename Kind>(std::type_identity<Kind>) {
+      const bool is_listed = (std::same_as<Kind, Flushed> || ...);
+      return is_listed == (Kind::kAtFlush == AtFlush::kRemoved);
+    };
+    const auto are_right = [&]<typename... Kinds>(std::type_identity<std::tuple<Kinds&...>>) {
+      return (is_right(std::type_identity<Kinds>{}) && ...);
+    };
+    // Generic, since `kinds` is not known here yet.
+    return [&]<typename Self>(std::type_identity<Self>) {
+      return are_right(std::type_identity<decltype(kinds(std::declval<Self&>()))>{});
+    }(std::type_identity<Store>{});
+  }
 
  private:
   /// Every kind there is. The records of a kind that is not here have none that applies them, and

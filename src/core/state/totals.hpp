@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/model/record.hpp"
+#include "core/state/live_kind.hpp"
 #include "core/state/log_order.hpp"
 
 namespace millrace {
@@ -47,6 +48,8 @@ class Totals {
   void rewrite_oldest(std::string& batch) { write(batch); }
   void place(Lsn begin) { place_.place(begin); }
   [[nodiscard]] std::uint64_t live_bytes() const;
+  [[nodiscard]] static std::size_t memory_bytes() { return 0; }
+  static constexpr AtFlush kAtFlush = AtFlush::kStay;
 
  private:
   CountersChanged counters_;
@@ -74,6 +77,8 @@ class Days {
   void rewrite_oldest(std::string& batch);
   void place(Lsn begin) { place_.place(begin); }
   [[nodiscard]] std::uint64_t live_bytes() const { return record_bytes_; }
+  [[nodiscard]] static std::size_t memory_bytes() { return 0; }
+  static constexpr AtFlush kAtFlush = AtFlush::kStay;
 
  private:
   HistoryChanged record_;

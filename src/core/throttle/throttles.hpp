@@ -18,6 +18,7 @@
 #include "core/model/job.hpp"
 #include "core/model/record.hpp"
 #include "core/ports/work_unit.hpp"
+#include "core/state/live_kind.hpp"
 #include "core/state/log_order.hpp"
 #include "core/state/queues.hpp"
 #include "core/throttle/lines.hpp"
@@ -173,6 +174,8 @@ class Throttles final : private QueueWatcher {
     log_.place(begin, [](Place) {});
   }
   [[nodiscard]] std::uint64_t live_bytes() const { return record_bytes_; }
+  [[nodiscard]] std::size_t memory_bytes() const { return line_counts_.memory_bytes(); }
+  static constexpr AtFlush kAtFlush = AtFlush::kStay;
 
   // Buckets are written when the batch ends.
   [[nodiscard]] bool has_unwritten() const { return !changed_.empty(); }

@@ -1,6 +1,7 @@
 #include "http/routes/job_view.hpp"
 
 #include "base/base64.hpp"
+#include "base/member_count.hpp"
 #include "base/text.hpp"
 #include "http/kit/input.hpp"
 #include "http/kit/text.hpp"
@@ -122,6 +123,11 @@ Json row_of(const Job& job, const Site& site) {
   }
   return row;
 }
+
+static_assert(kMemberCount<JobFields> == 8 && kMemberCount<StoredJob> == 5 &&
+                  kMemberCount<JobHistory> == 4 && kMemberCount<JobFeatures> == 10 &&
+                  kMemberCount<Failure> == 7,
+              "show the new member of a job in its row or detail, or count it here");
 
 std::string write_detail(const Job& job, const Site& site, Time now) {
   const WallClock clock = site.broker.view().wall_clock();

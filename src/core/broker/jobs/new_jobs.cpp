@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/member_count.hpp"
+
 namespace millrace {
 namespace {
 
@@ -9,6 +11,8 @@ namespace {
 Time due_of(const NewJob& job, WallClock clock) {
   return job.kind == JobKind::kWorkUnit ? clock.steady(job.due) : job.due;
 }
+
+static_assert(kMemberCount<NewJob> == 13, "put the new member of NewJob into the stored form");
 
 StoredJob stored_form_of(const NewJob& job, bool is_due, Time now) {
   StoredJob fields;

@@ -2,6 +2,9 @@
 
 namespace millrace {
 
+// There is a step for each.
+static_assert(Store::are_flushed<JobBatches, Jobs, Tracks, EndedPushes, Queues>());
+
 FlushTask::FlushTask(const Ledger& ledger)
     : id_end(ledger.counters().next_id), queue_end(ledger.store().queues().next_creation()) {}
 

@@ -15,6 +15,7 @@
 #include "base/slab.hpp"
 #include "core/model/features/job_batch.hpp"
 #include "core/model/record.hpp"
+#include "core/state/live_kind.hpp"
 #include "core/state/log_order.hpp"
 #include "core/state/totals.hpp"
 
@@ -125,6 +126,7 @@ class JobBatches {
     log_.place(begin, [](Slot) {});
   }
   [[nodiscard]] std::uint64_t live_bytes() const { return record_bytes_; }
+  static constexpr AtFlush kAtFlush = AtFlush::kRemoved;
 
  private:
   [[nodiscard]] std::optional<Slot> slot_of(JobBatchId id) const;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/model/record.hpp"
+#include "core/state/live_kind.hpp"
 #include "core/state/log_order.hpp"
 
 namespace millrace {
@@ -52,6 +53,8 @@ class CronEntries {
     log_.place(begin, [](Slot) {});
   }
   [[nodiscard]] std::uint64_t live_bytes() const { return record_bytes_; }
+  [[nodiscard]] static std::size_t memory_bytes() { return 0; }
+  static constexpr AtFlush kAtFlush = AtFlush::kStay;
 
  private:
   using Slot = std::uint32_t;

@@ -12,6 +12,7 @@
 
 #include "base/slab.hpp"
 #include "core/model/record.hpp"
+#include "core/state/live_kind.hpp"
 #include "core/state/log_order.hpp"
 
 namespace millrace {
@@ -54,6 +55,7 @@ class EndedPushes {
     log_.place(begin, [](Slot) {});
   }
   [[nodiscard]] std::uint64_t live_bytes() const { return record_bytes_; }
+  static constexpr AtFlush kAtFlush = AtFlush::kRemoved;
 
  private:
   struct Stored {

@@ -16,6 +16,7 @@
 #include "core/model/queue.hpp"
 #include "core/model/record.hpp"
 #include "core/ports/work_unit.hpp"
+#include "core/state/live_kind.hpp"
 #include "core/state/log_order.hpp"
 
 namespace millrace {
@@ -133,6 +134,8 @@ class FinishedJobs {
     if (is_durable()) log_.place(begin, [](Place) {});
   }
   [[nodiscard]] std::uint64_t live_bytes() const { return record_bytes_; }
+  [[nodiscard]] static std::size_t memory_bytes() { return 0; }
+  static constexpr AtFlush kAtFlush = AtFlush::kStay;
 
  private:
   /// In the ring.

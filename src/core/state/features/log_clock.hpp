@@ -6,6 +6,7 @@
 
 #include "base/check.hpp"
 #include "core/model/record.hpp"
+#include "core/state/live_kind.hpp"
 
 namespace millrace {
 
@@ -27,6 +28,8 @@ class LogClock {
   void rewrite_oldest(std::string&) { CHECK(false); }
   void place(Lsn) {}
   [[nodiscard]] std::uint64_t live_bytes() const { return 0; }
+  [[nodiscard]] static std::size_t memory_bytes() { return 0; }
+  static constexpr AtFlush kAtFlush = AtFlush::kStay;
 
  private:
   Time last_{};

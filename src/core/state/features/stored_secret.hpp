@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/model/record.hpp"
+#include "core/state/live_kind.hpp"
 #include "core/state/log_order.hpp"
 
 namespace millrace {
@@ -21,6 +22,8 @@ class StoredSecret {
   void rewrite_oldest(std::string& batch);
   void place(Lsn begin) { place_.place(begin); }
   [[nodiscard]] std::uint64_t live_bytes() const;
+  [[nodiscard]] static std::size_t memory_bytes() { return 0; }
+  static constexpr AtFlush kAtFlush = AtFlush::kStay;
 
  private:
   std::optional<LockSecret> secret_;

@@ -15,6 +15,7 @@
 #include "base/text_map.hpp"
 #include "core/model/features/track.hpp"
 #include "core/model/record.hpp"
+#include "core/state/live_kind.hpp"
 #include "core/state/log_order.hpp"
 
 namespace millrace {
@@ -68,6 +69,7 @@ class Tracks {
     log_.place(begin, [](Slot) {});
   }
   [[nodiscard]] std::uint64_t live_bytes() const { return record_bytes_; }
+  static constexpr AtFlush kAtFlush = AtFlush::kRemoved;
 
  private:
   struct Stored : Track {
