@@ -37,9 +37,35 @@ std::string header_name(std::string_view line) {
 
 /// What a Content-Length says (RFC 9112, section 6.3). Other readers take a sign, a list or nothing
 /// for some length or other.
-bool is_length(std::string_view line) {
-  const std::string_view value = trimmed(line.substr(line.find(':') + 1));
+bool is_length(std::string_view value) {
   return !value.empty() && std::all_of(value.begin(), value.end(), is_digit);
+}
+
+/// Of RFC 3986, section 3.2.2.
+bool is_host_name_char(char c) {
+  constexpr std::string_view kSigns = "-._~!$&'()*+,;=%";
+  return is_digit(c) || is_letter(c) || kSigns.find(c) != kSigns.npos;
+}
+
+bool is_v6_char(char c) {
+  return is_hex_digit(c) || c == ':' || c == '.';
+}
+
+/// A host, maybe with a port, or nothing, as where a target names no host (RFC 9110, section 7.2).
+/// Of anything else, other readers take one part or another for the name.
+bool is_host(std::string_view value) {
+  if (value.empty()) return true;
+  const bool is_v6 = value.starts_with('[');
+  if (is_v6) value.remove_prefix(1);
+  const std::size_t end = value.find(is_v6 ? ']' : ':');
+  if (is_v6 && end == value.npos) return false;
+  const std::string_view name = value.substr(0, end);
+  value.remove_prefix(name.size() + (is_v6 ? 1 : 0));
+  if (is_v6 && std::count(name.begin(), name.end(), ':') < 2) return false;
+  if (name.empty() || has_broken_escape(name)) return false;
+  if (!std::all_of(name.begin(), name.end(), is_v6 ? is_v6_char : is_host_name_char)) return false;
+  if (value.empty()) return true;
+  return value.front() == ':' && std::all_of(value.begin() + 1, value.end(), is_digit);
 }
 
 /// In no part of a target (RFC 3986, section 2). Those that browsers send all the same are left
@@ -255,8 +281,12 @@ std::optional<Problem> find_ambiguity(std::string_view head) {
     if (line.empty()) break;
     const std::string name = header_name(line);
     if (name.empty()) return Problem{"the head has a line that is no header"};
-    if (name == "content-length" && !is_length(line)) {
+    const std::string_view value = trimmed(line.substr(line.find(':') + 1));
+    if (name == "content-length" && !is_length(value)) {
       return Problem{"Content-Length is not a number"};
+    }
+    if (name == "host" && !is_host(value)) {
+      return Problem{"Host is not the name or address of a host, with or without a port"};
     }
     const bool is_single =
         name == "content-length" || name == "host" || name == "transfer-encoding";

@@ -157,6 +157,45 @@ TEST_CASE("head: segments of a path that readers take differently") {
   }
 }
 
+TEST_CASE("head: Host is a host, with or without a port") {
+  const auto problem = [](const std::string& host) {
+    return find_ambiguity("GET / HTTP/1.1\r\nHost: " + host + "\r\n\r\n");
+  };
+  for (const char* const host :
+       {"", "localhost", "a.example.:7420", "a_b-c:", "127.0.0.1:80", "[::1]", "[::1]:7420",
+        "[::ffff:1.2.3.4]", "xn--fa-hia.example", "a%41"}) {
+    CHECK_FALSE_MESSAGE(problem(host), host);
+  }
+  for (const char* const host : {"u@localhost",
+                                 "u:p@localhost:80",
+                                 "localhost:abc",
+                                 "localhost:80:80",
+                                 "localhost:-1",
+                                 "[::1",
+                                 "[::1]x",
+                                 "[::1]:x",
+                                 "[1]",
+                                 "[fe80::1%25eth0]",
+                                 "::1",
+                                 "]",
+                                 ":80",
+                                 "a b",
+                                 "a\tb",
+                                 "a/b",
+                                 "http://a",
+                                 "a?b",
+                                 "a#b",
+                                 "a%4",
+                                 "a\\b",
+                                 "a\"b",
+                                 "f\xC3\xBC.example",
+                                 "a, b"}) {
+    CHECK_MESSAGE(problem(host), host);
+  }
+  CHECK(find_ambiguity("GET / HTTP/1.0\r\nHost: a b\r\n\r\n"));
+  CHECK(refuse_head(plain_head("GET http://a:b/ HTTP/1.1\r\nHost: a\r\n\r\n"))->status == 400);
+}
+
 TEST_CASE("head: HTTP/1.1 names a host, HTTP/1.0 need not") {
   CHECK(find_ambiguity("GET / HTTP/1.1\r\n\r\n")->text == "the head has no Host");
   CHECK_FALSE(find_ambiguity("GET / HTTP/1.0\r\n\r\n"));
