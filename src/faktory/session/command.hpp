@@ -84,7 +84,7 @@ struct QueueLatency {
 };
 
 /// `MUTATE {"cmd":"kill","target":"retries","filter":{"jids":[..],"regexp":"..","jobtype":".."}}`.
-/// The JSON has no spaces. Ours alone is `"cmd":"move"`, which has `"to":"queue"`.
+/// Ours alone is `"cmd":"move"`, which has `"to":"queue"`.
 struct Mutate {
   JobState set = JobState::kDead;
   Mutation::Action action = Mutation::Action::kDiscard;

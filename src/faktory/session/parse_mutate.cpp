@@ -174,10 +174,7 @@ constexpr std::array kTargets = {
 }  // namespace
 
 Result<Mutate, Refused> parse_mutate(std::string_view argument) {
-  // The reference splits the line at spaces, so its JSON has none.
-  if (argument.empty() || argument.find(' ') != std::string_view::npos) {
-    return Refused{Reason::kInvalidMutateFormat, {}};
-  }
+  if (argument.empty()) return Refused{Reason::kInvalidMutateFormat, {}};
   Result<Operation, Refused> operation = read_operation(argument);
   if (!operation) return operation.error();
   // Values are case-sensitive, names of members are not, as in Go.

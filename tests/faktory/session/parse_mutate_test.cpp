@@ -46,6 +46,14 @@ TEST_CASE("mutate: a move names a queue") {
   CHECK(mutate(R"({"cmd":"kill","target":"dead","to":"later"})").to.empty());
 }
 
+TEST_CASE("mutate: its JSON may have blanks") {
+  const Mutate move = mutate(R"( { "cmd": "move", "target": "dead", "to": "later" } )");
+  CHECK(move.action == Mutation::Action::kMove);
+  CHECK(move.to == "later");
+  CHECK(mutate_refused("") == Reason::kInvalidMutateFormat);
+  CHECK(mutate_refused(" ") == Reason::kInvalidMutateJson);
+}
+
 TEST_CASE("mutate: clear discards all, whatever the filter") {
   const Mutate clear = mutate(R"({"cmd":"clear","target":"dead","filter":{"jobtype":"T"}})");
   CHECK(clear.action == Mutation::Action::kDiscard);
