@@ -44,11 +44,12 @@ Outcome<Done> check_word(std::string_view text, std::span<const std::string_view
 }
 
 /// Several are separated by commas.
-Outcome<Done> set_states(Choice& choice, const std::string& text) {
+Outcome<Done> set_states(Choice& choice, const std::string& text,
+                         std::span<const std::string_view> words) {
   std::string_view rest = text;
   while (true) {
     const std::string_view state = rest.substr(0, rest.find(','));
-    if (auto checked = check_word(state, kStateWords); !checked) return checked;
+    if (auto checked = check_word(state, words); !checked) return checked;
     const std::string name(state);
     if (std::ranges::find(choice.states, name) == choice.states.end()) {
       choice.states.push_back(name);
@@ -207,8 +208,14 @@ constexpr std::array kVerbOptions = {
     VerbOption{"state", "STATES",
                "Jobs in this state: scheduled, ready, retrying or dead; several with commas. With "
                "an ID also reserved",
-               kState, set_states, nullptr,
-               ValueHint{.words = kMatchedStateWords, .is_list = true}},
+               kState,
+               [](Choice& c, const std::string& text) { return set_states(c, text, kStateWords); },
+               nullptr, ValueHint{.words = kMatchedStateWords, .is_list = true}},
+    VerbOption{
+        "state", "STATES",
+        "Jobs in this state: scheduled, ready, retrying or dead; several with commas", kMoveTo,
+        [](Choice& c, const std::string& text) { return set_states(c, text, kMatchedStateWords); },
+        nullptr, ValueHint{.words = kMatchedStateWords, .is_list = true}},
     VerbOption{"state", "STATE", "Batches in this state: open, running, failed or succeeded",
                kBatches, set_batch_state, nullptr, ValueHint{.words = kBatchStateWords}},
     VerbOption{"queue", "NAME", "Jobs of this queue; with * at the end, its beginning",

@@ -9,6 +9,7 @@ using Number = VerbWord::Number;
 
 constexpr VerbWord kIds{"ID", "Numbers or jids of jobs; none: the jobs that match", Number::kAny};
 constexpr unsigned kChanges = kServer | kState | kFilters | kChange;
+constexpr unsigned kMoves = kServer | kMoveTo | kFilters | kChange;
 
 constexpr const char* kShown =
     "Exit status 0: shown, also if there is nothing to show. 1: the server refused. 2: wrong "
@@ -65,7 +66,7 @@ constexpr std::array kVerbRows = {
             tail_jobs,
             kFollowed},
     VerbRow{"retry", "Make jobs ready", {kIds}, kChanges, retry_jobs, kChanged},
-    VerbRow{"move", "Move jobs to another queue", {kIds}, kChanges | kMoveTo, move_jobs, kChanged},
+    VerbRow{"move", "Move jobs to another queue", {kIds}, kMoves, move_jobs, kChanged},
     VerbRow{"kill", "Make jobs dead", {kIds}, kChanges | kDangerous, kill_jobs, kChangedIfAgreed},
     VerbRow{"delete", "Delete jobs", {kIds}, kChanges | kDangerous, delete_jobs, kChangedIfAgreed},
     VerbRow{"pause",

@@ -39,7 +39,7 @@ enum Group : unsigned {
   kRows = 1u << 18,     ///< --limit
   kBatches = 1u << 19,  ///< --state of batches
   kThrottles = 1u << 20,
-  kMoveTo = 1u << 21,  ///< --to
+  kMoveTo = 1u << 21,  ///< --to, and --state without reserved
 };
 
 /// One option. `--name` is its flag.

@@ -51,11 +51,11 @@ Response change_one(const Call& call, Mutation::Action action) {
   if (job == nullptr) return say_gone(call);
   // Kept: the change may remove the job, or move it on to a waiting worker.
   const JobState before = job->state;
-  if (!is_meant(*job, *seen)) {
-    return refuse(409, *seen ? concat("this job is ", name_of(before), " now") : kHeld);
-  }
   if (action == Mutation::Action::kMove && before == JobState::kReserved) {
     return refuse(409, "a running job is not moved: wait for the end of the run");
+  }
+  if (!is_meant(*job, *seen)) {
+    return refuse(409, *seen ? concat("this job is ", name_of(before), " now") : kHeld);
   }
   const Outcome<std::string> to = read_to(call.request.members, action, call.site);
   if (!to) return refuse(400, to.error().text);

@@ -95,6 +95,16 @@ TEST_CASE("options: --state of batches has their states") {
   CHECK(problem_of({"batches", "--state=dead"}).starts_with("--state must be"));
 }
 
+TEST_CASE("options: --state of a move is none of a job that runs") {
+  CHECK(problem_of({"move", "1", "--to=a", "--state=reserved"}) ==
+        "--state must be scheduled, ready, retrying or dead");
+  CHECK(read({"kill", "1", "--state=reserved"}).value().states.front() == "reserved");
+  for (const VerbOption& option : verb_options()) {
+    const bool is_of_move = option.name == std::string("state") && (option.groups & kMoveTo) != 0;
+    if (is_of_move) CHECK(std::string(option.help).find("reserved") == std::string::npos);
+  }
+}
+
 TEST_CASE("options: what is sent to the server is UTF-8") {
   CHECK(problem_of({"push", "\xff"}).find("UTF-8") != std::string::npos);
   CHECK(problem_of({"delete", "1", "\xff"}).find("UTF-8") != std::string::npos);

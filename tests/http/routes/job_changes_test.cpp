@@ -54,7 +54,8 @@ TEST_CASE("job: what somebody holds is not moved") {
   const JobId id = web.push("Mail");
   CHECK(web.fetch() == id);
   const std::string path = "/api/v1/jobs/" + std::to_string(id) + "/move";
-  CHECK(web.post(path, {{"to", "b"}}).status == 409);
+  CHECK(Json::parse(web.post(path, {{"to", "b"}}).body)["error"] ==
+        "a running job is not moved: wait for the end of the run");
   CHECK(web.post(path, {{"to", "b"}, {"state", "reserved"}}).status == 409);
   CHECK(web.find(id)->state == JobState::kReserved);
 }
