@@ -28,10 +28,10 @@ std::vector<std::string> web_hosts(const Server::Options& options, const HostFac
   return names;
 }
 
-/// In one of the protocols at least.
-bool can_be_named(std::string_view queue) {
+/// By those who fetch such jobs. See `http::Site::is_queue_name`.
+bool can_be_named(std::string_view queue, JobKind kind) {
   const bool is_of_faktory = faktory::is_queue_name(queue) && queue.size() <= kQueueNameBytesMax;
-  return is_of_faktory || beanstalk::is_tube_name(queue);
+  return is_of_faktory || (kind == JobKind::kBytes && beanstalk::is_tube_name(queue));
 }
 
 using ReportTaker = std::function<void(http::NodeReport report)>;

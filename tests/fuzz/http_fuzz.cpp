@@ -11,6 +11,7 @@
 
 #include "base/base64.hpp"
 #include "base/text.hpp"
+#include "beanstalk/argument.hpp"
 #include "faktory/job/args_part.hpp"
 #include "faktory/job/work_unit.hpp"
 #include "faktory/json/text.hpp"
@@ -67,7 +68,11 @@ struct SampleWeb {
       .push = [this](std::string_view json, Time at) { return service.push(json, at); },
       .info = [this](Time at, QueueSizes sizes) { return service.info(at, std::move(sizes)); },
       .push_in_parts = [this] { return service.push_in_parts(); },
-      .is_queue_name = faktory::is_queue_name,
+      .is_queue_name =
+          [](std::string_view name, JobKind kind) {
+            return faktory::is_queue_name(name) ||
+                   (kind == JobKind::kBytes && beanstalk::is_tube_name(name));
+          },
       .args_part = faktory::args_part,
       .random = [] { return std::uint64_t{7}; }};
 };

@@ -109,9 +109,14 @@ Exit make_change(Session& session, const ChangeWords& words, const Count& count)
     return session.fail({.exit = Exit::kInterrupted, .text = "cancelled before the end"});
   }
   if (changed < count.matched) {
+    const std::string why =
+        session.choice.to.empty()
+            ? ""
+            : ", or they were pushed, and Faktory clients cannot name the queue";
     return session.fail({.text = http::count_of(count.matched - changed, "job") +
                                  " not changed: since the count they have changed or ended, or "
-                                 "there was nothing to change"});
+                                 "there was nothing to change" +
+                                 why});
   }
   return Exit::kDone;
 }

@@ -35,7 +35,13 @@ struct WantedChange {
   std::string to = {};  ///< where jobs are moved
 };
 
+/// Where a pushed job is, Faktory workers must be able to fetch it.
+bool can_go(const Site& site, const Job& job, const std::string& to) {
+  return to.empty() || site.is_queue_name(to, job.kind);
+}
+
 Answer<Done> change(const Call& call, const Job& job, const WantedChange& wanted) {
+  if (!can_go(call.site, job, wanted.to)) return Refusal::kNotFound;
   AdminOperations& admin = call.site.broker.admin();
   const Time now = call.moment.now;
   return job.state == JobState::kReserved ? admin.change_held(job.id, wanted.action, now)
@@ -59,6 +65,10 @@ Response change_one(const Call& call, Mutation::Action action) {
   }
   const Outcome<std::string> to = read_to(call.request.members, action, call.site);
   if (!to) return refuse(400, to.error().text);
+  if (!can_go(call.site, *job, *to)) {
+    return refuse(400, concat("Faktory clients cannot name the queue ", *to,
+                              ", and this job was pushed by one"));
+  }
   const Answer<Done> done = change(call, *job, {.action = action, .to = *to});
   if (!done && done.error() == Refusal::kNoRoom) return refuse_for_room();
   if (!done && done.error() == Refusal::kExpired) {
@@ -140,7 +150,8 @@ Outcome<std::string> read_to(const Json& members, Mutation::Action action, const
     return members.contains("to") ? Outcome<std::string>(Problem{"to is for a move"}) : to;
   }
   if (to.empty()) return Problem{"a move needs to, the name of a queue"};
-  const bool is_name = is_utf8(to) && to.size() <= kQueueNameBytesMax && site.is_queue_name(to);
+  const bool is_name =
+      is_utf8(to) && to.size() <= kQueueNameBytesMax && site.is_queue_name(to, JobKind::kBytes);
   return is_name ? Outcome<std::string>(to) : Problem{"to is no name that a queue can have"};
 }
 

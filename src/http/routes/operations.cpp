@@ -66,6 +66,14 @@ std::string title_of(const std::string& action, const std::vector<JobState>& sta
   return title;
 }
 
+/// Where Faktory workers could not fetch them, pushed jobs do not go.
+JobMatcher only_put(JobMatcher matches) {
+  return [matches = std::move(matches)](const Job& job, const Queue& queue, Steps& steps) {
+    if (job.kind == JobKind::kWorkUnit) return Match::kNo;
+    return matches ? matches(job, queue, steps) : Match::kYes;
+  };
+}
+
 std::optional<std::uint64_t> id_of(const Call& call) {
   return parse_number<std::uint64_t>(call.name);
 }
@@ -158,16 +166,21 @@ Response start_operation(const Call& call) {
   JobFilter rest = *filter;
   if (!queue.empty()) rest.queue.reset();
   rest.bid.reset();
-  return begin_operation(
-      call, {.states = *states,
-             .queue = queue,
-             .batch = batch_of(*filter),
-             .action = *action,
-             .to = *to,
-             .spread = *spread,
-             .matches = make_matcher(rest, body_reading(call.site), now),
-             .bounds = *bounds,
-             .title = title_of(name, *states, *filter) + (to->empty() ? "" : " to " + *to)});
+  JobMatcher matches = make_matcher(rest, body_reading(call.site), now);
+  std::string target = to->empty() ? "" : " to " + *to;
+  if (!to->empty() && !call.site.is_queue_name(*to, JobKind::kWorkUnit)) {
+    matches = only_put(std::move(matches));
+    target += ", which Faktory clients cannot name: pushed jobs stay";
+  }
+  return begin_operation(call, {.states = *states,
+                                .queue = queue,
+                                .batch = batch_of(*filter),
+                                .action = *action,
+                                .to = *to,
+                                .spread = *spread,
+                                .matches = std::move(matches),
+                                .bounds = *bounds,
+                                .title = title_of(name, *states, *filter) + target});
 }
 
 Response list_operations(const Call& call) {

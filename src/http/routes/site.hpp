@@ -88,8 +88,9 @@ struct Site {
   std::function<std::function<std::string()>(Time now, QueueSizes sizes)> info;
   /// Takes a long job. Any thread may call it.
   std::function<std::unique_ptr<PushInParts>()> push_in_parts;
-  /// Whether a client of one of the protocols can name a queue so.
-  std::function<bool(std::string_view name)> is_queue_name;
+  /// Whether jobs of that kind may be in a queue of that name. Faktory clients can name those of
+  /// pushed jobs, and clients of one of the protocols those of all others.
+  std::function<bool(std::string_view name, JobKind kind)> is_queue_name;
   /// The part of a pushed job's body that begins with its arguments, a JSON array; else empty.
   ArgsPart args_part;
   /// For the jids of jobs that are pushed without one. Any thread may call it.

@@ -59,7 +59,7 @@ class WebService final : public Deadline {
     std::function<Result<JobId, PushRefusal>(std::string_view json, Time now)> push;
     std::function<std::function<std::string()>(Time now, QueueSizes sizes)> info;
     std::function<std::unique_ptr<PushInParts>()> push_in_parts;
-    std::function<bool(std::string_view name)> is_queue_name;
+    std::function<bool(std::string_view name, JobKind kind)> is_queue_name;
   };
 
   WebService(Parts parts, Options options, BoundSocket socket);

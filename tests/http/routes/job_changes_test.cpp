@@ -49,6 +49,22 @@ TEST_CASE("job: moved to another queue") {
   CHECK(web.post(path + "/retry", {{"to", "x"}}).status == 400);
 }
 
+TEST_CASE("job: a pushed one does not go where no worker could fetch it, a put one does") {
+  WebFixture web;
+  const JobId pushed = web.push("Mail");
+  const JobId put = web.put("x");
+  const Json to{{"to", "a/b"}};
+  const Response refused = web.post("/api/v1/jobs/" + std::to_string(pushed) + "/move", to);
+  CHECK(refused.status == 400);
+  CHECK(Json::parse(refused.body)["error"] ==
+        "Faktory clients cannot name the queue a/b, and this job was pushed by one");
+  const Json all{{"action", "move"}, {"ids", {pushed, put}}, {"to", "a/b"}};
+  CHECK(Json::parse(web.post("/api/v1/jobs/change", all).body) ==
+        Json{{"changed", 1}, {"gone", 0}, {"refused", 1}});
+  CHECK(web.read("/api/v1/jobs/" + std::to_string(put))["queue"] == "a/b");
+  CHECK(web.read("/api/v1/jobs/" + std::to_string(pushed))["queue"] == "default");
+}
+
 TEST_CASE("job: what somebody holds is not moved") {
   WebFixture web;
   const JobId id = web.push("Mail");

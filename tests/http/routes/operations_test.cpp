@@ -61,6 +61,19 @@ TEST_CASE("operations: all that match are moved to another queue") {
   CHECK(web.post("/api/v1/operations", request).status == 400);
 }
 
+TEST_CASE("operations: pushed jobs do not go where no worker could fetch them") {
+  WebFixture web;
+  web.push("Send");
+  const JobId put = web.put("x");
+  const Json begun =
+      start(web, {{"action", "move"}, {"states", {"ready"}}, {"queue", "default"}, {"to", "a/b"}});
+  CHECK(begun["title"] ==
+        "move ready jobs of default to a/b, which Faktory clients cannot name: pushed jobs stay");
+  web.settle();
+  CHECK(web.read(path_of(begun))["changed"] == 1);
+  CHECK(web.read("/api/v1/jobs/" + std::to_string(put))["queue"] == "a/b");
+}
+
 TEST_CASE("operations: retries are spread over some time") {
   WebFixture web;
   for (int i = 0; i < 3; ++i) web.fail("Mail", "timeout", true);

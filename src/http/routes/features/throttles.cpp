@@ -169,7 +169,8 @@ Response set_throttle(const Call& call) {
   if (!limits) return refuse(400, limits.error().text);
   const bool is_too_long = call.name.size() > kQueueNameBytesMax;
   // Limits of a queue that cannot be would limit nothing, and nobody would notice.
-  const bool is_possible = is_type_name(call.name) || call.site.is_queue_name(call.name);
+  const bool is_possible =
+      is_type_name(call.name) || call.site.is_queue_name(call.name, JobKind::kBytes);
   if (!is_too_long && !is_possible) return refuse_name(call.name);
   // It could not be named in a list.
   if (!is_utf8(call.name)) return refuse(400, "a jobtype is UTF-8");
