@@ -72,13 +72,24 @@ Outcome<Done> add_number_filter(Choice& choice, const char* name, const std::str
   return Done{};
 }
 
-constexpr const char* kDurationForm =
-    "must be a duration such as 90 (seconds), 30m, 2h or 7d, and not 0";
+Outcome<Done> set_seconds(std::uint64_t& to, const std::string& text) {
+  const auto seconds = parse_seconds(text);
+  if (!seconds) {
+    return Problem{"must be a duration in whole seconds, such as 90, 30m, 2h or 7d, and not '" +
+                   text + "'"};
+  }
+  to = *seconds;
+  return Done{};
+}
+
+Outcome<Done> set_seconds(std::optional<std::uint64_t>& to, const std::string& text) {
+  return set_seconds(to.emplace(), text);
+}
 
 Outcome<Done> add_age(Choice& choice, const std::string& text) {
-  const auto seconds = parse_seconds(text);
-  if (!seconds) return Problem{kDurationForm};
-  return add_number_filter(choice, "older_than_s", std::to_string(*seconds));
+  std::uint64_t seconds = 0;
+  if (auto set = set_seconds(seconds, text); !set) return set;
+  return add_number_filter(choice, "older_than_s", std::to_string(seconds));
 }
 
 Outcome<Done> set_rows(Choice& choice, const std::string& text) {
@@ -104,17 +115,13 @@ Outcome<Done> set_limit(std::optional<std::uint64_t>& to, std::string_view text,
   return Done{};
 }
 
-Outcome<Done> set_timeout(Choice& choice, const std::string& text) {
-  choice.throttle.timeout_s = parse_seconds(text);
-  if (!choice.throttle.timeout_s) return Problem{kDurationForm};
-  return Done{};
-}
-
 Outcome<Done> set_rate(Choice& choice, const std::string& text) {
   const std::size_t slash = std::min(text.find('/'), text.size());
   const std::string_view length = std::string_view(text).substr(std::min(slash + 1, text.size()));
   choice.throttle.rate_s = parse_seconds(length);
-  if (!choice.throttle.rate_s) return Problem{"must be a number and a duration, such as 100/1m"};
+  if (!choice.throttle.rate_s)
+    return Problem{"must be a number and a duration in whole seconds, such as 100/1m, and not '" +
+                   text + "'"};
   return set_limit(choice.throttle.rate_count, std::string_view(text).substr(0, slash), kSlotsMax);
 }
 
@@ -124,21 +131,9 @@ Outcome<Done> set_outcome(Choice& choice, const std::string& text) {
   return Done{};
 }
 
-Outcome<Done> set_pause(Choice& choice, const std::string& text) {
-  choice.pause_s = parse_seconds(text);
-  if (!choice.pause_s) return Problem{kDurationForm};
-  return Done{};
-}
-
 Outcome<Done> set_retry(Choice& choice, const std::string& text) {
   choice.push.retry = parse_number<std::int64_t>(text);
   if (!choice.push.retry || *choice.push.retry < -1) return Problem{"must be a number from -1 on"};
-  return Done{};
-}
-
-Outcome<Done> set_reservation(Choice& choice, const std::string& text) {
-  choice.push.reserve_for_s = parse_seconds(text);
-  if (!choice.push.reserve_for_s) return Problem{kDurationForm};
   return Done{};
 }
 
@@ -164,13 +159,6 @@ Outcome<Done> set_priority(Choice& choice, const std::string& text) {
   const auto number = parse_number<std::uint32_t>(text);
   if (!number) return Problem{"must be from 0 to 4294967295; 0 comes first"};
   choice.put.priority = *number;
-  return Done{};
-}
-
-Outcome<Done> set_seconds(std::uint64_t& to, const std::string& text) {
-  const auto seconds = parse_seconds(text);
-  if (!seconds) return Problem{kDurationForm};
-  to = *seconds;
   return Done{};
 }
 
@@ -265,7 +253,8 @@ constexpr std::array kVerbOptions = {
     VerbOption{"yes", nullptr, "Change the jobs that match, not only count them", kDangerous,
                [](Choice& c, const std::string& text) { return set_switch(c.is_agreed, text); }},
     VerbOption{"for", "DURATION", "How long: 90, 30m, 2h, 7d (default: until it is resumed)",
-               kPause, set_pause},
+               kPause,
+               [](Choice& c, const std::string& text) { return set_seconds(c.pause_s, text); }},
     VerbOption{"queue", "NAME", "The queue (default: default)", kPush,
                [](Choice& c, const std::string& text) { return set_text(c.push.queue, text); },
                nullptr, kQueueHint},
@@ -277,7 +266,9 @@ constexpr std::array kVerbOptions = {
         "retry", "N",
         "Retries before the job is dead; after a failure, 0 drops it, and -1 makes it dead at once",
         kPush, set_retry},
-    VerbOption{"reserve-for", "DURATION", "How long a worker may take", kPush, set_reservation},
+    VerbOption{
+        "reserve-for", "DURATION", "How long a worker may take", kPush,
+        [](Choice& c, const std::string& text) { return set_seconds(c.push.reserve_for_s, text); }},
     VerbOption{"priority", "N", "1 to 9; 9 comes first (default: 5)", kPush, set_push_priority},
     VerbOption{"custom", "JSON", "The member `custom`, an object", kPush,
                [](Choice& c, const std::string& text) { return set_text(c.push.custom, text); }},
@@ -318,9 +309,10 @@ constexpr std::array kVerbOptions = {
                [](Choice& c, const std::string& text) {
                  return set_limit(c.throttle.per_key, text, kSlotsMax);
                }},
-    VerbOption{"timeout", "DURATION",
-               "With the three above: a job that runs for longer no longer counts", kThrottles,
-               set_timeout},
+    VerbOption{
+        "timeout", "DURATION", "With the three above: a job that runs for longer no longer counts",
+        kThrottles,
+        [](Choice& c, const std::string& text) { return set_seconds(c.throttle.timeout_s, text); }},
     VerbOption{"rate", "N/DURATION", "With `set`: jobs that may begin in a time, such as 100/1m",
                kThrottles, set_rate},
     VerbOption{"unlimited", nullptr, "With `set`: no limits, whatever the config file says",

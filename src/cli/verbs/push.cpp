@@ -29,7 +29,9 @@ Reply<std::string> time_of(Session& session, const std::string& text) {
   const auto seconds =
       text.starts_with('+') ? parse_seconds(std::string_view(text).substr(1)) : std::nullopt;
   if (!seconds) {
-    return usage("--at must be a time such as 2026-12-24T18:00:00Z, or a duration such as +30m");
+    return usage(
+        "--at must be a time such as 2026-12-24T18:00:00Z, or a duration in "
+        "whole seconds such as +30m");
   }
   const Reply<Answer> answer = session.api.get("overview");
   if (!answer) return answer.error();

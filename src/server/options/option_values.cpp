@@ -38,20 +38,29 @@ Outcome<std::uint64_t> parse_bytes(const std::string& text, std::uint64_t min, s
   return Problem{bytes.error().text + ", in bytes and without a unit"};
 }
 
-/// How people write the unit that plain numbers count.
+/// What plain numbers count.
 constexpr const char* name_of_unit(std::chrono::seconds) {
-  return "s";
+  return "seconds";
 }
 constexpr const char* name_of_unit(std::chrono::milliseconds) {
-  return "ms";
+  return "milliseconds";
+}
+
+/// In the largest unit of which it is a multiple.
+std::string show_time(std::chrono::milliseconds time) {
+  if (time % 1h == 0ms) return std::to_string(time / 1h) + "h";
+  if (time % 1min == 0ms) return std::to_string(time / 1min) + "m";
+  if (time % 1s == 0ms) return std::to_string(time / 1s) + "s";
+  return std::to_string(time / 1ms) + "ms";
 }
 
 template <typename Unit>
 Outcome<Unit> read_time(const std::string& text, Unit min, Unit max) {
   const auto time = parse_whole<Unit>(text);
   if (time && *time >= min && *time <= max) return *time;
-  return Problem{http::concat("'", text, "' is not a time from ", min.count(), name_of_unit(min),
-                              " to ", max.count(), name_of_unit(max))};
+  return Problem{http::concat("'", text, "' is not a time from ",
+                              min.count() == 0 ? "0" : show_time(min), " to ", show_time(max),
+                              " in whole ", name_of_unit(min))};
 }
 
 /// The minimum leaves room for some jobs. The maximum is more than any machine has.
@@ -123,7 +132,7 @@ Outcome<Done> set_sync(SyncChoice& member, const std::string& text) {
   } else if (text.starts_with(kInterval)) {
     const auto interval = read_time(text.substr(kInterval.size()), 1ms,
                                     std::chrono::milliseconds(kSyncIntervalMaxMs));
-    if (!interval) return interval.error();
+    if (!interval) return Problem{"interval: " + interval.error().text};
     member = {.mode = SyncChoice::Mode::kInterval, .interval = *interval};
   } else {
     return Problem{"'" + text + "' is not always, interval:MS or off"};

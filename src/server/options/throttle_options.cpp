@@ -138,8 +138,10 @@ class ThrottleReader {
     }
     const std::int64_t number = limit_in(setting, known->is_time);
     if (number <= 0 || number > known->max) {
-      return at(setting.place, shown + ": " + member + " must be a whole number from 1 to " +
-                                   std::to_string(known->max));
+      return at(setting.place, shown + ": " + member + " must be a whole number " +
+                                   (known->is_time ? "of seconds " : "") + "from 1 to " +
+                                   std::to_string(known->max) +
+                                   (known->is_time ? ", or a text such as \"1m30s\"" : ""));
     }
     entry.limits.*(known->value) = static_cast<std::uint32_t>(number);
     if (!can_have(setting.path[1], entry.limits)) {

@@ -90,6 +90,16 @@ TEST_CASE("options: a rate is a number and a time") {
   }
 }
 
+TEST_CASE("options: a wrong duration is shown as it was written, with what is accepted") {
+  for (const char* const wrong : {"1.5s", "0", "500ms", "x"}) {
+    CHECK(problem_of({"push", "Mail", std::string("--reserve-for=") + wrong}) ==
+          std::string("--reserve-for must be a duration in whole seconds, such as 90, 30m, 2h or "
+                      "7d, and not '") +
+              wrong + "'");
+  }
+  CHECK(problem_of({"throttles", "set", "q", "--rate=9/1500ms"}).ends_with("and not '9/1500ms'"));
+}
+
 TEST_CASE("options: --state of batches has their states") {
   CHECK(read({"batches", "--state=failed"}).value().batch_state == "failed");
   CHECK(problem_of({"batches", "--state=dead"}).starts_with("--state must be"));

@@ -86,7 +86,8 @@ TEST_CASE("throttles table: a limit is a whole number from 1 to its bound") {
   CHECK(problem_of("{ concurrency = 1000001, timeout = 60 }") == expected);
   CHECK(rules_in("[throttles]\nq = { concurrency = 1000000, timeout = 1000000000 }").size() == 1);
   CHECK(problem_of("{ concurrency = 1, timeout = 1000000001 }") ==
-        "a:2: throttles.q: timeout must be a whole number from 1 to 1000000000");
+        "a:2: throttles.q: timeout must be a whole number of seconds from 1 to 1000000000, or a "
+        "text such as \"1m30s\"");
   CHECK(problem_of("{ rate = { count = 0, per = 60 } }") ==
         "a:2: throttles.q: rate.count must be a whole number from 1 to 1000000");
 }
@@ -98,7 +99,8 @@ TEST_CASE("throttles table: times may be texts, as Go writes them") {
   CHECK(rules[0].limits.timeout_s == 5400);
   CHECK(rules[0].limits.rate_s == 90);
   const std::string expected =
-      "a:2: throttles.q: timeout must be a whole number from 1 to 1000000000";
+      "a:2: throttles.q: timeout must be a whole number of seconds from 1 to 1000000000, or a text "
+      "such as \"1m30s\"";
   for (const char* const time : {"0s", "-1s", "1500ms", "1w", "1000000001s", ""}) {
     CAPTURE(time);
     CHECK(problem_of("{ worker = 1, timeout = \"" + std::string(time) + "\" }") == expected);

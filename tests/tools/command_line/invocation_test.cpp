@@ -131,8 +131,10 @@ TEST_CASE("config: times have units, or are numbers of the unit that the option 
   CHECK(serve({"--worker-timeout=90s"}).worker_timeout == 90s);
   CHECK(serve({"--worker-timeout=1.5m"}).worker_timeout == 90s);
   CHECK(refusal({"--worker-timeout=4"}) ==
-        "--worker-timeout: '4' is not a time from 5s to 86400s, or off");
+        "--worker-timeout: '4' is not a time from 5s to 24h in whole seconds, or off");
   CHECK(refusal({"--worker-timeout=5.5s"}).starts_with("--worker-timeout: '5.5s' is not a time"));
+  CHECK(refusal({"--push-once=1500ms"}) ==
+        "--push-once: '1500ms' is not a time from 0 to 720h in whole seconds, or on or off");
   CHECK(serve({"--push-once=10m"}).pushes.after_end == 10min);
   CHECK(serve({"--keep-finished=7,1h30m"}).finished.age_max == 90min);
   CHECK(refusal({"--keep-finished=7,90"}).find("is not an age such as") != std::string::npos);
@@ -324,7 +326,8 @@ TEST_CASE("verbs: a variable that makes no sense is refused where it is needed")
 TEST_CASE("config: a value that makes no sense is refused with its option") {
   CHECK(refusal({"--sync", "sometimes"}) ==
         "--sync: 'sometimes' is not always, interval:MS or off");
-  CHECK(refusal({"--sync", "interval:0"}) == "--sync: '0' is not a time from 1ms to 3600000ms");
+  CHECK(refusal({"--sync", "interval:0"}) ==
+        "--sync: interval: '0' is not a time from 1ms to 1h in whole milliseconds");
   CHECK(refusal({"--max-job-size", "1073741825"}) ==
         "--max-job-size: '1073741825' is not a number from 0 to 1073741824");
   CHECK(refusal({"--max-job-size", "64k"}).starts_with("--max-job-size: '64k' is not"));
@@ -545,7 +548,7 @@ TEST_CASE("config: what a shared log does not go with is refused") {
   CHECK(refusal({"--log=nats://a/jobs", "--node=a b"}) ==
         "--node: 'a b' is not 1 to 64 letters, digits, '-', '_' and '.'");
   CHECK(refusal({"--log=nats://a/jobs", "--node=a", "--lease=50"}) ==
-        "--lease: '50' is not a time from 200ms to 60000ms");
+        "--lease: '50' is not a time from 200ms to 1m in whole milliseconds");
 }
 
 TEST_CASE("config: cron entries of the config file, and of conf.d beside it") {
