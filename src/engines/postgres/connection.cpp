@@ -47,6 +47,17 @@ bool is_passing(std::string_view text) {
   return true;
 }
 
+/// What to do about it; empty: the text says so itself.
+std::string remedy_for(std::string_view text) {
+  constexpr std::string_view kOfTls[] = {"does not support SSL", "certificate verify failed",
+                                         "does not match host name", "root certificate file"};
+  const bool is_of_tls =
+      std::ranges::any_of(kOfTls, [text](auto part) { return text.find(part) != text.npos; });
+  if (!is_of_tls) return {};
+  return ". PostgreSQL on another machine needs ssl = on, and a certificate for its name in the "
+         "URL from a CA of the system or of --log-ca; sslmode in the URL relaxes this";
+}
+
 /// The same of what a server says to a statement: of the connection, of its resources, of its own
 /// state, or of others at work.
 bool is_passing(const PGresult& result) {
@@ -111,7 +122,7 @@ bool Connection::connect() {
 void Connection::fail() {
   const std::string text =
       connection_ ? in_one_line(PQerrorMessage(connection_.get())) : "out of memory";
-  drop(text.empty() ? "the connection was lost" : text);
+  drop(text.empty() ? "the connection was lost" : text + remedy_for(text));
   problem_.is_passing = is_passing(text);
 }
 

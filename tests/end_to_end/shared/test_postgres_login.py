@@ -7,7 +7,7 @@ import struct
 import threading
 import unittest
 
-from program import ServerTest
+from program import ServerTest, wait_until
 from test_faktory import make_certificate
 
 SECRET = b"s3cret-of-the-log"
@@ -59,7 +59,7 @@ class Impostor:
 
 
 class PostgresLoginTest(ServerTest):
-    def meet(self, answers, mode, tls=None):
+    def begin(self, answers, mode, tls=None):
         """Where the address is given, the name is not looked up. It is the name of no server on
         this machine."""
         impostor = Impostor(answers, tls)
@@ -69,6 +69,10 @@ class PostgresLoginTest(ServerTest):
         server = self.server(f"--log={url}", "--node=a", "--no-relay")
         server.begin()
         self.addCleanup(server.kill)
+        return impostor, server
+
+    def meet(self, answers, mode, tls=None):
+        impostor, server = self.begin(answers, mode, tls)
         self.assertTrue(impostor.done.wait(20))
         server.kill()
         self.assertNotIn(SECRET, impostor.heard)
@@ -80,6 +84,13 @@ class PostgresLoginTest(ServerTest):
         impostor, _ = self.meet([b"N"], "")
         self.assertEqual(impostor.heard[:8], TLS_REQUEST)
         self.assertNotIn(b"jobs", impostor.heard)
+
+    def test_without_tls_it_is_said_what_to_do(self):
+        for mode in ("", "&sslmode=require"):
+            _, server = self.begin([b"N"], mode)
+            wait_until(lambda server=server: "SSL" in server.error_text(), "the refusal")
+            for remedy in ("ssl = on", "--log-ca", "sslmode"):
+                self.assertIn(remedy, server.error_text())
 
     def test_a_request_for_the_password_is_refused_where_the_url_gives_up_tls(self):
         _, text = self.meet([CLEAR], "&sslmode=disable")
