@@ -48,8 +48,7 @@ bool has_escape_of_four(std::string_view text) {
 }
 
 /// The text with its numbers and strings made short. It is JSON when the text is. A parser refuses
-/// numbers that fit no double, halves of a surrogate pair, and bytes that are not UTF-8. Servers
-/// take all that, and so do we.
+/// numbers that fit no double, and halves of a surrogate pair. Servers take both, and so do we.
 std::string outline_of(std::string_view json) {
   std::string out;
   bool is_string = false;
@@ -158,8 +157,21 @@ struct Item {
   std::string place;  ///< such as `line 3: `; empty: it is all of the input
 };
 
+/// The server would replace bytes that are not UTF-8, as it does for PUSH.
+std::optional<Problem> find_broken_line(std::string_view text) {
+  for (std::size_t line = 1; !text.empty(); ++line) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    if (!is_utf8(text.substr(0, end))) {
+      return Problem{"line " + std::to_string(line) + ": not UTF-8"};
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return std::nullopt;
+}
+
 /// One job for each line, or a single one that takes several.
 Outcome<std::vector<Item>> items_of(std::string_view text) {
+  if (auto problem = find_broken_line(text)) return *problem;
   if (const auto all = trimmed(text); is_array(all) || is_object(all)) {
     return std::vector{Item{.text = std::string(all), .place = {}}};
   }

@@ -156,6 +156,16 @@ class PushTest(CliTest):
         self.assertIn("line 3: ", refusal)
         self.assertIn("the 1 before it were pushed", refusal)
 
+    def test_a_line_that_is_not_utf8_is_refused(self):
+        self.serve()
+        for lines, place in ((b'[1]\n\n["\xff"]\n[3]', "line 3"), (b'["\n\xc3"]', "line 2")):
+            with open(self.path("input"), "wb") as file:
+                file.write(lines)
+            refusal = self.refused("Mail", "@" + self.path("input"))
+            self.assertIn(place + ": not UTF-8", refusal)
+        self.assertIn('"jobs":[]', self.cli("ls", "ready", "--json"))
+        self.assertEqual(self.args_of("Mail", text='["\u00fc\\ud800"]'), ("Mail", ["\u00fc\ufffd"]))
+
     def test_a_byte_order_mark_is_no_part_of_the_input(self):
         self.serve()
         for lines in ("[1]\n[2]\n", '{"args": [1]}\n[2]'):
