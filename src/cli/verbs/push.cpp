@@ -154,7 +154,8 @@ Reply<std::string> read_what_comes(Session& session) {
 /// Arguments, or a job, and where the input has them.
 struct Item {
   std::string text;
-  std::string place;  ///< such as `line 3: `; empty: it is all of the input
+  std::string place;         ///< such as `line 3: `; empty: it is all of the input
+  bool has_members = false;  ///< of its own, which nobody has checked
 };
 
 /// The server would replace bytes that are not UTF-8, as it does for PUSH.
@@ -190,21 +191,10 @@ Outcome<std::vector<Item>> items_of(std::string_view text) {
   return items;
 }
 
-/// The server takes others as PUSH does: as a member that it does not know.
-bool has_wrong_priority(const Json& job) {
-  constexpr int kMostUrgent = 9;
-  for (const auto& [name, value] : job.items()) {
-    if (!equals_ignoring_case(name, "priority") || value.is_null()) continue;
-    if (!value.is_number_integer() || value < 1 || value > kMostUrgent) return true;
-  }
-  return false;
-}
-
 /// What an item that is an object says itself wins over the command line.
-Reply<std::string> job_of(std::string_view item, const Members& members) {
+std::string job_of(std::string_view item, const Members& members) {
   const bool is_job = item.front() == '{';
   const Json own = is_job ? Json::parse(outline_of(item), nullptr, false) : Json::object();
-  if (has_wrong_priority(own)) return usage("priority must be from 1 to 9; 9 comes first");
   std::string job = "{";
   for (const auto& [name, value] : members) {
     if (!own.contains(name)) job += http::concat(job.size() > 1 ? ",\"" : "\"", name, "\":", value);
@@ -240,9 +230,8 @@ Reply<std::vector<Item>> jobs_of(Session& session) {
     if (!has_type && item.text.front() == '[') {
       return usage(item.place + "without TYPE there must be jobs: JSON objects with a jobtype");
     }
-    Reply<std::string> job = job_of(item.text, *members);
-    if (!job) return usage(item.place + job.error().text);
-    item.text = *std::move(job);
+    item.has_members = item.text.front() == '{';
+    item.text = job_of(item.text, *members);
   }
   return *std::move(items);
 }
@@ -254,9 +243,9 @@ Failure explained(Failure failure, const Item& job) {
   return failure;
 }
 
-/// Of several jobs none is pushed if one would be refused.
+/// Of several jobs none is pushed if one would be refused. A push ignores some wrong members.
 Reply<Done> check_jobs(Session& session, const std::vector<Item>& jobs) {
-  if (jobs.size() < 2) return Done{};
+  if (jobs.size() == 1 && !jobs.front().has_members) return Done{};
   for (const Item& job : jobs) {
     const Reply<Answer> answer = session.api.post("jobs/check", job.text);
     if (!answer) return explained(answer.error(), job);

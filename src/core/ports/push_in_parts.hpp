@@ -21,6 +21,9 @@ class PushInParts {
   /// The broker's thread: all was added; applies the rules of PUSH.
   [[nodiscard]] virtual Result<Done, PushRefusal> make(Time now) = 0;
 
+  /// In the place of `make`, and last: also refuses what a push would take and ignore.
+  [[nodiscard]] virtual Result<Done, PushRefusal> check(Time now) = 0;
+
   /// Any thread: copies what will be stored.
   virtual void copy() = 0;
 

@@ -237,7 +237,7 @@ std::optional<Problem> prepare_check(const Site& site, Request& request) {
 }
 
 Response check_job(const Call& call) {
-  const auto made = call.request.long_push->make(call.moment.now);
+  const auto made = call.request.long_push->check(call.moment.now);
   return made ? Response{.body = dump({{"is_valid", true}})} : refuse_push(made.error());
 }
 

@@ -213,6 +213,26 @@ TEST_CASE("push: a job is checked without being pushed, however long it is") {
   CHECK(web.read("/api/v1/activity")["changes"].empty());
 }
 
+TEST_CASE("push: a check refuses a priority that a push would ignore") {
+  WebFixture web;
+  const auto check = [&web](const std::string& member) {
+    const std::string job = R"({"jobtype":"Mail","args":[],)" + member + "}";
+    return push_text(web, job, "/api/v1/jobs/check").body;
+  };
+  for (const char* const right : {R"("priority":9)", R"("PRIORITY":1)", R"("priority":null)",
+                                  R"("custom":{"priority":77})"}) {
+    CHECK_MESSAGE(check(right) == R"({"is_valid":true})", right);
+  }
+  for (const char* const wrong : {"77", "0", "-1", "5.5", "\"7\"", "1e400", "{}"}) {
+    for (const char* const name : {R"("priority":)", R"("pri\u006frity":)", R"("Priority":)"}) {
+      CHECK_MESSAGE(check(std::string(name) + wrong) ==
+                        R"({"error":"priority must be from 1 to 9; 9 comes first"})",
+                    name, wrong);
+    }
+  }
+  CHECK(push_text(web, R"({"jobtype":"Mail","args":[],"priority":77})").status == 201);
+}
+
 TEST_CASE("push: a duplicate is a conflict, as it is when a cron entry is run") {
   WebFixture web;
   Json job{{"jobtype", "Mail"}, {"args", {1}}, {"custom", {{"unique_for", 60}}}};

@@ -15,10 +15,13 @@ class PartedPush final : public PushInParts {
 
   [[nodiscard]] Result<Done, PushRefusal> add(std::string_view json) override;
   [[nodiscard]] Result<Done, PushRefusal> make(Time now) override;
+  [[nodiscard]] Result<Done, PushRefusal> check(Time now) override;
   void copy() override;
   [[nodiscard]] Result<JobId, PushRefusal> put(Time now) override;
 
  private:
+  [[nodiscard]] Result<Done, PushRefusal> make(const JobMembers& members, Time now);
+
   Shared& shared_;
   LongJob job_{Compactor::Root::kJob};
 };
