@@ -203,6 +203,7 @@ void compare_finished(const FinishedJobs& finished, const Model& model) {
     if (job.ended_at != expected->ended_at) disagree(name, "end");
     if (job.how != end_of(expected->how)) disagree(name, "outcome");
     if (job.queue() != expected->queue) disagree(name, "queue");
+    if (job.wid() != expected->wid) disagree(name, "worker");
     left.erase(expected);
     ++seen;
     return true;

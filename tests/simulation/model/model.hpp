@@ -100,6 +100,7 @@ struct ModelFinished {
   std::string queue;
   ModelEnd how = ModelEnd::kGone;
   Time ended_at{};
+  std::string wid;  ///< the worker that ran it to its end, also late
 };
 
 /// By name: `kThrottledQueue`, `kLimitedType`.

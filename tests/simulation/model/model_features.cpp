@@ -166,7 +166,15 @@ void Model::note_end_of_push(const ModelJob& job, Time now) {
 void Model::note_finished(JobId id, const ModelJob& job, End how, Time now) {
   if (finished_max_ == 0 || !takes_longer()) return;
   std::deque<ModelFinished>& finished = facts.finished;
-  finished.push_back({.id = id, .queue = job.queue, .how = how, .ended_at = now});
+  const bool was_held = job.state == JobState::kReserved;
+  const bool is_late = how == End::kSucceeded && !was_held;
+  finished.push_back({.id = id,
+                      .queue = job.queue,
+                      .how = how,
+                      .ended_at = now,
+                      .wid = is_late                       ? job.attempts.back().wid
+                             : was_held && job.client == 0 ? job.wid
+                                                           : ""});
   while (finished.size() > finished_max_ &&
          finished.front().ended_at < finished[finished.size() - finished_max_].ended_at) {
     finished.pop_front();

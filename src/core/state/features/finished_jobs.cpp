@@ -27,7 +27,7 @@ void write_texts(const JobFinished& record, FinishedJob& entry) {
 /// All but how and when. Inlined, as `write` is: each job that ends passes, and where it is only
 /// noted, no record is made for it.
 [[gnu::always_inline]] inline JobFinished describe(std::uint64_t number, const Job& job,
-                                                   const Queue& queue,
+                                                   const Queue& queue, const Attempt* late,
                                                    const WorkUnitFormat& format) {
   JobFinished record{.number = number,
                      .id = job.id,
@@ -41,6 +41,9 @@ void write_texts(const JobFinished& record, FinishedJob& entry) {
     record.client = held->client;
     record.began_at = held->reserved_at;
     record.wid = held->wid;
+  } else if (late != nullptr) {
+    record.began_at = late->began;
+    record.wid = late->wid;
   }
   if (!job.is_spilled()) record.name = format.name_part(job);
   if (record.name.size() > JobFinished::kNameBytesMax) record.name = {};
@@ -81,9 +84,9 @@ void FinishedJobs::begin(const WorkUnitFormat& format, const Limits& limits) {
 
 // ---- ends ---------------------------------------------------------------------------------------
 
-JobFinished FinishedJobs::record_of(const Job& job, const Queue& queue, JobEnd how,
-                                    Time now) const {
-  JobFinished record = describe(noted_ + 1, job, queue, *format_);
+JobFinished FinishedJobs::record_of(const Job& job, const Queue& queue, JobEnd how, Time now,
+                                    const Attempt* late) const {
+  JobFinished record = describe(noted_ + 1, job, queue, late, *format_);
   record.how = how;
   record.ended_at = now;
   return record;
@@ -108,9 +111,10 @@ JobFinished FinishedJobs::record_of(const Job& job, const Queue& queue, JobEnd h
   write_texts(record, entry);
 }
 
-void FinishedJobs::note(const Job& job, const Queue& queue, JobEnd how, Time now) {
+void FinishedJobs::note(const Job& job, const Queue& queue, JobEnd how, Time now,
+                        const Attempt* late) {
   if (limits_.jobs_max == 0) return;
-  JobFinished record = describe(noted_ + 1, job, queue, *format_);
+  JobFinished record = describe(noted_ + 1, job, queue, late, *format_);
   record.how = how;
   record.ended_at = now;
   noted_ = record.number;

@@ -90,11 +90,13 @@ class FinishedJobs {
   void begin(const WorkUnitFormat& format, const Limits& limits);
 
   /// The job is still there, and about to be removed from `queue`. Remembers it in memory only: not
-  /// where `is_durable`.
-  void note(const Job& job, const Queue& queue, JobEnd how, Time now);
+  /// where `is_durable`. `late`: the run that has ended it, where that was taken from its worker
+  /// before; else null.
+  void note(const Job& job, const Queue& queue, JobEnd how, Time now,
+            const Attempt* late = nullptr);
   /// The same as a record, which is to be committed. Its views are those of the job and the queue.
-  [[nodiscard]] JobFinished record_of(const Job& job, const Queue& queue, JobEnd how,
-                                      Time now) const;
+  [[nodiscard]] JobFinished record_of(const Job& job, const Queue& queue, JobEnd how, Time now,
+                                      const Attempt* late = nullptr) const;
   [[nodiscard]] bool is_durable() const { return limits_.is_durable; }
 
   /// A position: how many had ended when the job did. The job that ended first has 1. Some may be

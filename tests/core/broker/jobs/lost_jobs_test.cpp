@@ -263,6 +263,23 @@ TEST_CASE("late ACK: ends the job while it waits to run again") {
   CHECK(fixture.broker.view().counters().failed == 0);
 }
 
+TEST_CASE("late ACK: the finished job has the worker that sent it, and when that began") {
+  for (const bool is_durable : {false, true}) {
+    LostJobsFixture fixture;
+    fixture.ledger.store().finished().begin(fixture.format, {.is_durable = is_durable});
+    const JobId id = fixture.push("jid=x");
+    const Time began = fixture.now;
+    fixture.lose(id, "w1");
+    CHECK(fixture.state(id) == JobState::kReady);
+    CHECK(fixture.broker.workers().ack(fixture.worker("w1"), "x", fixture.now));
+    const FinishedJob* const job = fixture.broker.finished().find(id, fixture.now);
+    REQUIRE(job != nullptr);
+    CHECK(job->how == JobEnd::kSucceeded);
+    CHECK(job->wid() == "w1");
+    CHECK(job->began_at == began);
+  }
+}
+
 TEST_CASE("late ACK: ends the job after its reservation has expired") {
   LostJobsFixture fixture;
   const JobId id = fixture.push("jid=j1");
