@@ -54,13 +54,14 @@ void Notices::leader_out_of_reach(const std::string& node, const std::string& po
 }
 
 /// A line for each: somebody will ask why this job ran twice.
-void Notices::on_taken_back(const Job& job, const Queue& queue, Time now) {
+void Notices::on_taken_back(const Job& job, const Queue& queue, JobState next, Time now) {
   const Reservation& held = *job.reservation();
   log_.event("job_taken_back", {{"job", job.id},
                                 {"jid", one_line(held.jid, kJidBytesMax)},
                                 {"queue", queue.name},
                                 {"worker", one_line(held.wid, kWidBytesMax)},
-                                {"held_s", (now - held.reserved_at) / 1s}});
+                                {"held_s", (now - held.reserved_at) / 1s},
+                                {"state", next == JobState::kDead ? "dead" : "ready"}});
 }
 
 /// A line for each: somebody has to push it again.

@@ -41,7 +41,7 @@ class Notices final : public LossWatch {
   /// The ports of that leader to which this server cannot pass clients on. Empty: none.
   void leader_out_of_reach(const std::string& node, const std::string& ports, Time now);
 
-  void on_taken_back(const Job& job, const Queue& queue, Time now) override;
+  void on_taken_back(const Job& job, const Queue& queue, JobState next, Time now) override;
   void on_body_unreadable(const Job& job, const Queue& queue, std::string_view why) override;
 
   /// Why this server reports nothing to what is at the address of that leader. Empty: it does.

@@ -597,7 +597,7 @@ class LostWorkerTest(ServerTest):
         self.assertLess(time.monotonic() - began, self.TIMEOUT_S + 10)
         wait_until(lambda: "job_taken_back" in server.error_text(), "a line of the log")
         line = next(each for each in server.error_text().split("\n") if "job_taken_back" in each)
-        for part in ("jid=job-00001", "queue=default", "worker=worker-1"):
+        for part in ("jid=job-00001", "queue=default", "worker=worker-1", "state=ready"):
             self.assertIn(part, line)
 
     def test_a_client_with_a_connection_for_each_command_keeps_its_job(self):

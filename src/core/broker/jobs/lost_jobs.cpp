@@ -61,11 +61,15 @@ void LostJobs::bring_back(const Job& job, Time now) {
   ++parts_.tally.jobs_lost;
   parts_.gone.note_taker(job.reservation()->wid);
   parts_.store.throttles().count_reclaimed(job);
-  if (watch_ != nullptr) watch_->on_taken_back(job, parts_.store.queues().at(job.queue), now);
   const Attempts* const attempts = parts_.store.jobs().attempts_of(job);
   const std::size_t in_a_row = (attempts == nullptr ? 0 : attempts->lost_in_a_row()) + 1;
   const std::uint32_t most = parts_.gone.rules().poison_after;
-  if (most != 0 && in_a_row >= most) {
+  const bool is_poison = most != 0 && in_a_row >= most;
+  if (watch_ != nullptr) {
+    watch_->on_taken_back(job, parts_.store.queues().at(job.queue),
+                          is_poison ? JobState::kDead : JobState::kReady, now);
+  }
+  if (is_poison) {
     const std::string count = std::to_string(in_a_row);
     return parts_.retries.fail(
         job,

@@ -47,7 +47,25 @@ class LostJobsFixture : public BrokerFixture {
   }
 };
 
+struct NotedLosses : LossWatch {
+  std::vector<JobState> next_states;
+  void on_taken_back(const Job&, const Queue&, JobState next, Time) override {
+    next_states.push_back(next);
+  }
+  void on_body_unreadable(const Job&, const Queue&, std::string_view) override {}
+};
+
 }  // namespace
+
+TEST_CASE("lost jobs: whoever watches learns which of them are dead") {
+  LostJobsFixture fixture;
+  NotedLosses losses;
+  fixture.broker.watch_losses(&losses);
+  const JobId id = fixture.push("x");
+  for (const char* const wid : {"w1", "w2", "w3"}) fixture.lose(id, wid);
+  CHECK(fixture.state(id) == JobState::kDead);
+  CHECK((losses.next_states == std::vector{JobState::kReady, JobState::kReady, JobState::kDead}));
+}
 
 TEST_CASE("lost jobs: come back a minute after the last connection has closed") {
   LostJobsFixture fixture;
