@@ -50,12 +50,20 @@ class ReadmeTest(ExampleTest):
 class QuickStartTest(ExampleTest):
     page = "docs/quick-start.md"
 
+    def busy_server(self):
+        """The queue that nobody names has a job of somebody else's, which must stay."""
+        server = self.server().start()
+        pusher = self.open(Faktory(server.faktory_address))
+        pusher.push(jid="of-others", jobtype="Mail")
+        self.addCleanup(lambda: self.assertEqual(pusher.info()["faktory"]["queues"]["default"], 1))
+        return server
+
     def test_python(self):
-        said = self.run_snippet("python", self.server().start(), sys.executable)
-        self.assertEqual(said, ["INSERTED 1", "RESERVED 1 5", "hello", "DELETED"])
+        said = self.run_snippet("python", self.busy_server(), sys.executable)
+        self.assertEqual(said, ["INSERTED 2", "RESERVED 2 5", "hello", "DELETED"])
 
     def test_bash(self):
-        server = self.server().start()
+        server = self.busy_server()
         said = self.run_snippet("bash", server, "bash")
         self.assertEqual(said[:3], ['+HI {"v":2}', "+OK", "+OK"])
         self.assertEqual(json.loads(said[4])["jobtype"], "Greet")
@@ -64,7 +72,7 @@ class QuickStartTest(ExampleTest):
         self.assertEqual(info["faktory"]["total_processed"], 1)
 
     def test_ruby(self):
-        said = self.run_snippet("ruby", self.server().start(), "ruby")
+        said = self.run_snippet("ruby", self.busy_server(), "ruby")
         self.assertEqual(said, ['{"to": "you"}'])
 
     def test_javascript(self):
