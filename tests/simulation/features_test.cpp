@@ -36,6 +36,7 @@ TEST_CASE("simulation: the server holds in ten worlds with all features") {
   CHECK(totals.features.jobs_lost > 0);
   CHECK(totals.features.pushes_repeated > 0);
   CHECK(totals.features.finished_recovered > 0);
+  CHECK(totals.moves > 0);
 }
 
 /// A job must be limited for longer than a worker takes to be lost.
@@ -107,6 +108,14 @@ TEST_CASE("simulation: counters of a batch that are not in the frame of its jobs
 
 TEST_CASE("simulation: attempts that are forgotten when a job is written once more are found") {
   CHECK(is_found({.meddle = broken::attempts_forgotten()}));
+}
+
+TEST_CASE("simulation: a move that is lost in a crash is found") {
+  CHECK(is_found({.wrap_journal = broken::moves_lost()}));
+}
+
+TEST_CASE("simulation: a job that is moved to the end of its new queue is found") {
+  CHECK(is_found({.meddle = broken::moved_job_comes_last()}));
 }
 
 TEST_CASE("simulation: a track that is lost in a crash is found") {

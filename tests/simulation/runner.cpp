@@ -66,6 +66,7 @@ std::string to_text(const Totals& totals) {
       row(totals.clock_jumps, "jumps of the clock") +
       row(totals.clock_steps, "steps of the wall clock") +
       row(totals.spreads, "times that all failed jobs were retried, within some time") +
+      row(totals.moves, "jobs moved to another queue") +
       row(totals.crowds, "crowds of more than 512 jobs that came and went") +
       row(totals.handed_out_again, "jobs handed out whose reservation was lost in a crash") +
       row(totals.unsynced_lost, "batches told of and lost before the interval was over");

@@ -135,6 +135,7 @@ Totals& Totals::operator+=(const Totals& other) {
   clock_jumps += other.clock_jumps;
   clock_steps += other.clock_steps;
   spreads += other.spreads;
+  moves += other.moves;
   crowds += other.crowds;
   handed_out_again += other.handed_out_again;
   unsynced_lost += other.unsynced_lost;
@@ -149,6 +150,7 @@ World::World(Options options)
       fetches_random_(options_.seed + 0x5eed),
       steps_random_(~options_.seed),
       spreads_random_(options_.seed + 0x5b4ead),
+      moves_random_(options_.seed + 0x303e5),
       workload_(random_, options_.sizes ? *options_.sizes : draw_sizes(random_, options_.seed)),
       disk_(platter_, random_),
       conversation_(
@@ -281,6 +283,7 @@ void World::act() {
   if (has_limits && random_.one_in(200)) set_limits_by_hand();
   // A siege is about what clients do to a disk.
   if (!workload_.sizes().is_siege && spreads_random_.one_in(60)) spread_retries();
+  if (workload_.moves_jobs() && moves_random_.one_in(40)) move_jobs();
   if (kind < 70) {
     client_step();
   } else if (kind < 93) {
@@ -455,6 +458,25 @@ void World::spread_retries() {
   if (options_.spreads != Options::Spreads::kRight) forget_delays(former);
   process_->turn.request();
   observe();
+}
+
+/// An administrator moves some jobs, in whatever state they are, to another queue.
+void World::move_jobs() {
+  if (process_->turn.is_paused() || model_.is_working()) return;
+  std::vector<JobId> ids;
+  for (const auto& [id, job] : model_.facts.jobs) {
+    if (Workload::may_move(job) && moves_random_.one_in(4)) ids.push_back(id);
+  }
+  const std::string& to = moves_random_.pick(kQueues);
+  for (const JobId id : ids) {
+    tell("an administrator moves job " + std::to_string(id) + " to " + to);
+    AdminOperations& admin = process_->broker.admin();
+    const bool is_moved = admin.change(id, Mutation::Action::kMove, now_, to).has_value();
+    demand(is_moved == model_.move(id, to, now_), "a move is refused, or not");
+    totals_.moves += is_moved ? 1 : 0;
+    observe();
+  }
+  process_->turn.request();
 }
 
 /// As older versions left them.

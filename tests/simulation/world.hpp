@@ -75,6 +75,7 @@ struct Totals {
   std::uint64_t clock_jumps = 0;  ///< by a minute or more, or backwards
   std::uint64_t clock_steps = 0;  ///< of the wall clock, by somebody who sets it
   std::uint64_t spreads = 0;      ///< retries of all failed jobs, within some time
+  std::uint64_t moves = 0;        ///< jobs that an administrator has moved to another queue
   std::uint64_t crowds = 0;       ///< more jobs than a chunk of the table has, that came and went
   std::uint64_t handed_out_again = 0;  ///< jobs whose reservation a crash took
   std::uint64_t unsynced_lost =
@@ -214,6 +215,7 @@ class World {
   void set_worker_rules();
   void set_limits_by_hand();
   void spread_retries();
+  void move_jobs();
   void forget_delays(const std::map<JobId, std::uint32_t>& former);
   void observe();
   void observe(Client& client);
@@ -270,6 +272,7 @@ class World {
   /// For the wall clock alone: so the worlds are those that they were before it could be set.
   Random steps_random_;
   Random spreads_random_;  ///< of its own for the same reason
+  Random moves_random_;    ///< the same
   Workload workload_;
   journal::SimulatedDisk platter_;
   FaultyDisk disk_;

@@ -172,6 +172,7 @@ void compare(const Broker& broker, const Model& model, Time now) {
 bool has_moved(const View& view, JobId id, const ModelJob& expected, ClientNumber first) {
   const Job* const job = view.find(id);
   if (job == nullptr || job->state != expected.state || job->when != expected.due) return true;
+  if (view.queue_of(*job).name != expected.queue) return true;
   const Reservation* const held = job->reservation();
   if (held == nullptr) return false;
   if (expected.client == 0) return !held->is_held_by_worker() || held->wid != expected.wid;

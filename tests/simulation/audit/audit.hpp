@@ -19,8 +19,8 @@ void settle(const View& view, Facts& facts);
 /// counters are recounted. So are locks, batches and tracks: from the jobs.
 void compare(const Broker& broker, const Model& model, Time now);
 
-/// The server's job is not where the model has it: it has another state, time or holder, or is
-/// gone. The broker of that process numbers connections from 1, the model from `first`.
+/// The server's job is not where the model has it: it has another state, time, queue or holder, or
+/// is gone. The broker of that process numbers connections from 1, the model from `first`.
 [[nodiscard]] bool has_moved(const View& view, JobId id, const ModelJob& expected,
                              ClientNumber first);
 

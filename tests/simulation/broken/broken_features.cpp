@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -140,6 +142,22 @@ Meddle lock_not_taken_anew() {
       return is_spread && each.has_mark(job_marks::kHoldsLock);
     });
     if (job != nullptr) set_lock(ledger, *job, false);
+  };
+}
+
+Meddle moved_job_comes_last() {
+  return [queues = std::map<JobId, QueueId>{}](Ledger& ledger, Random&) mutable {
+    const Jobs& jobs = ledger.store().jobs();
+    for (JobSlot slot = 0; slot < jobs.slot_end(); ++slot) {
+      const Job* const job = jobs.in_slot(slot);
+      if (job == nullptr || job->kind != JobKind::kWorkUnit) continue;
+      const auto [known, is_new] = queues.try_emplace(job->id, job->queue);
+      const bool is_moved = std::exchange(known->second, job->queue) != job->queue;
+      if (is_new || !is_moved || job->state != JobState::kReady) continue;
+      JobChanged record{.id = job->id, .fields = job->fields()};
+      record.fields.sequence = ledger.counters().next_id - 1;
+      return ledger.commit(std::move(record));
+    }
   };
 }
 
@@ -297,6 +315,17 @@ JournalWrap finished_jobs_lost_in_compaction() {
         const bool is_old = finished->number <= highest;
         highest = std::max(highest, finished->number);
         return is_old;
+      },
+      Held::Until::kForEver);
+}
+
+JournalWrap moves_lost() {
+  return held(
+      [queues = std::map<JobId, std::string>{}](const Record& record) mutable {
+        const auto* const added = std::get_if<JobAdded>(&record);
+        if (added == nullptr) return false;
+        const auto [known, is_new] = queues.try_emplace(added->id, added->queue);
+        return !is_new && known->second != added->queue;
       },
       Held::Until::kForEver);
 }

@@ -35,6 +35,9 @@ Meddle expiry_forgotten();
 /// Writes a job once more without its attempts.
 Meddle attempts_forgotten();
 
+/// A ready job that was moved comes last in its new queue.
+Meddle moved_job_comes_last();
+
 /// A batch forgets that it has pushed a callback.
 Meddle callback_forgotten();
 
@@ -65,6 +68,9 @@ JournalWrap ended_pushes_lost();
 JournalWrap finished_jobs_lost();
 JournalWrap finished_jobs_in_the_next_batch();
 JournalWrap finished_jobs_lost_in_compaction();
+
+/// Moves are not in the log.
+JournalWrap moves_lost();
 
 /// Callbacks are not in the log.
 JournalWrap callbacks_lost();

@@ -70,6 +70,7 @@ std::string render_jobs(const std::vector<JobText>& jobs) {
 
 std::string render_mutate(const Command& command) {
   std::string json = R"({"cmd":)" + quoted(command.action) + R"(,"target":)" + quoted(command.set);
+  if (command.action == "move") json += R"(,"to":)" + quoted(command.to);
   std::string jids;
   for (const std::string& jid : command.jids) jids += (jids.empty() ? "" : ",") + quoted(jid);
   if (!jids.empty()) json += R"(,"filter":{"jids":[)" + jids + "]}";

@@ -104,7 +104,8 @@ struct Command {
   std::string queue;
   std::vector<std::string> queues;  ///< fetch
   std::vector<JobText> jobs;        ///< push
-  std::string action;               ///< mutate: discard, kill or requeue
+  std::string action;               ///< mutate: discard, kill, requeue or move
+  std::string to;                   ///< mutate: the queue of a move
   std::string set;                  ///< mutate: scheduled, retries or dead
   std::vector<std::string> jids;    ///< mutate; empty: all
   std::size_t error_bytes = 0;      ///< fail: how much it says

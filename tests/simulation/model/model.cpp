@@ -243,6 +243,16 @@ void Model::make_dead(JobId id, Time now) {
   job.client = 0;
 }
 
+/// In the place that its age and priority give it there. All else of it stays.
+void Model::change_queue(JobId id, const std::string& to, Time now) {
+  ModelJob& job = facts.jobs.at(id);
+  job.queue = to;
+  if (job.state != JobState::kReady) return;
+  note_ready(job);
+  if (job.is_pushed) facts.kept.insert(to);
+  serve(to, now);
+}
+
 /// The job comes into that state, and what it has to do with locks and batches follows.
 void Model::enter(ModelJob& job, JobState state, Time now) {
   const JobState former = std::exchange(job.state, state);

@@ -115,7 +115,8 @@ struct Facts {
   int next_batch = 1;
   std::map<std::string, ModelTrack> tracks;  ///< by jid
   LimitsByName limits_by_hand;
-  std::map<std::string, Time> ended_pushes;  ///< by jid, when the job ended
+  /// By jid and queue, when the job ended.
+  std::map<std::pair<std::string, std::string>, Time> ended_pushes;
   /// In the order of their ends: the last ones, and all that ended together with the first of them.
   std::deque<ModelFinished> finished;
   JobId next_id = 1;
@@ -206,6 +207,10 @@ class Model {
   /// An administrator retries all that are dead, or that are retrying: they become ready evenly
   /// within so long.
   void spread_retries(JobState set, Duration within, Time now);
+
+  /// An administrator moves a job to another queue. False: there is no such job, somebody holds it,
+  /// it is there already, or new jobs are refused.
+  [[nodiscard]] bool move(JobId id, const std::string& to, Time now);
 
   /// Everything that is due happens, in slices.
   void tick(Time now);
@@ -352,6 +357,7 @@ class Model {
   void end(JobId id, End how, Time now);
   void make_ready(JobId id, Time now);
   void make_dead(JobId id, Time now);
+  void change_queue(JobId id, const std::string& to, Time now);
   void hand_out(ClientNumber client, JobId id, Time now);
   void serve(std::string queue, Time now);
   void fail(JobId id, AttemptEnd end, const std::string& message, Time now);

@@ -296,6 +296,16 @@ void Model::spread_retries(JobState set, Duration within, Time now) {
   forget_unused();
 }
 
+bool Model::move(JobId id, const std::string& to, Time now) {
+  const ModelJob* const job = find(id);
+  if (job == nullptr || job->state == JobState::kReserved || job->queue == to) return false;
+  if (admission_ != Admission::kEverything) return false;
+  change_queue(id, to, now);
+  work_on_batches(now);
+  forget_unused();
+  return true;
+}
+
 void Model::start(Task task, Time now) {
   if (!work(task, now)) {
     tasks_.push_back(std::move(task));
@@ -356,7 +366,7 @@ bool Model::is_repeated(const JobText& job, const std::string& wid, Time now) co
     if (!is_same || other.state == JobState::kDead) continue;
     return other.state != JobState::kReserved || wid.empty() || other.wid != wid;
   }
-  const auto ended = facts.ended_pushes.find(job.name);
+  const auto ended = facts.ended_pushes.find({job.name, job.queue});
   return ended != facts.ended_pushes.end() && now < ended->second + push_memory_;
 }
 
@@ -408,6 +418,9 @@ void Model::mutate(ClientNumber client, const Command& command, Time now) {
   const JobState set = command.set == "dead"      ? JobState::kDead
                        : command.set == "retries" ? JobState::kRetrying
                                                   : JobState::kScheduled;
+  if (command.action == "move" && admission_ != Admission::kEverything) {
+    return expect_parts(client, {"-ERR server is out of space", "\r\n"});
+  }
   Task task{.client = client, .command = command, .set = set, .id_end = facts.next_id};
   const std::vector<JobId> ids = in_order(set, "");
   if (!ids.empty()) task.last = {due_of(facts.jobs.at(ids.back())), ids.back()};
@@ -425,13 +438,18 @@ bool Model::work_mutate(Task& task, Time now) {
     const bool is_meant =
         jids.empty() || std::find(jids.begin(), jids.end(), jid_of(id, job)) != jids.end();
     if (!is_meant) continue;
-    const bool stays = command.action == "requeue" && !may_come_back(job, now);
+    // The rest stays, too.
+    const bool is_move = command.action == "move";
+    if (is_move && admission_ != Admission::kEverything) return true;
+    const bool stays =
+        is_move ? job.queue == command.to : command.action == "requeue" && !may_come_back(job, now);
     if (!stays && !has_moved(id, job)) return false;
     task.after = entry;
     if (stays) continue;
     if (command.action == "discard") end(id, End::kGone, now);
     if (command.action == "kill") make_dead(id, now);
     if (command.action == "requeue") make_ready(id, now);
+    if (is_move) change_queue(id, command.to, now);
   }
   return true;
 }

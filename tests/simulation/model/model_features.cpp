@@ -159,7 +159,7 @@ void Model::end_track(JobId id, const ModelJob& job, End how, Time now) {
 
 /// FLUSH forgets all, and asks for none.
 void Model::note_end_of_push(const ModelJob& job, Time now) {
-  if (push_memory_ > Duration{} && takes_longer()) facts.ended_pushes[job.name] = now;
+  if (push_memory_ > Duration{} && takes_longer()) facts.ended_pushes[{job.name, job.queue}] = now;
 }
 
 /// FLUSH notes none of those that it removes, and forgets none. On a full disk nothing is noted.

@@ -249,11 +249,22 @@ Command Workload::draw_mutate(const Model& model) {
   command.verb = Verb::kMutate;
   command.action = random_.pick(kActions);
   command.set = random_.pick(kSets);
-  if (random_.one_in(4)) return command;
+  const bool is_about_all = random_.one_in(4);
   for (const auto& [id, job] : model.facts.jobs) {
-    if (random_.one_in(2)) command.jids.push_back(jid_of(id, job));
+    if (!is_about_all && random_.one_in(2)) command.jids.push_back(jid_of(id, job));
   }
+  if (moves_jobs() && moves_.one_in(3)) draw_move(model, command);
   return command;
+}
+
+void Workload::draw_move(const Model& model, Command& command) {
+  command.action = "move";
+  command.to = moves_.pick(kQueues);
+  if (command.jids.empty() && !sizes_.has_features) return;
+  command.jids = {"nobody-has-it"};
+  for (const auto& [id, job] : model.facts.jobs) {
+    if (may_move(job) && !moves_.one_in(3)) command.jids.push_back(jid_of(id, job));
+  }
 }
 
 }  // namespace millrace::simulation

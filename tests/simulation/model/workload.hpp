@@ -62,7 +62,13 @@ class Workload {
   [[nodiscard]] bool is_crowded() const { return sizes_.jobs_max > kSliceJobs; }
   [[nodiscard]] const Sizes& sizes() const { return sizes_; }
 
-  Workload(Random& random, Sizes sizes) : random_(random), sizes_(sizes) {}
+  Workload(Random& random, Sizes sizes)
+      : random_(random), moves_(Random(random).draw()), sizes_(sizes) {}
+
+  /// Whether jobs go to other queues: not in a crowd, whose queues have their size, nor in a siege.
+  [[nodiscard]] bool moves_jobs() const { return !is_crowded() && !sizes_.is_siege; }
+  /// Jobs of the limited type stay in their queue.
+  [[nodiscard]] static bool may_move(const ModelJob& job) { return job.type != kLimitedJobtype; }
 
   /// Whether the reply may come later, so that nothing is sent after it.
   [[nodiscard]] static bool may_wait(const Command& command);
@@ -83,6 +89,7 @@ class Workload {
   std::optional<JobText> draw_repeated(const Model& model, const std::string& wid, Time now);
   void remember(const JobText& job);
   Command draw_mutate(const Model& model);
+  void draw_move(const Model& model, Command& command);
 
   // Of features (workload_features.cpp).
   JobWishes draw_wishes(const Model& model, Time now);
@@ -92,6 +99,7 @@ class Workload {
   void draw_use_of_batch(const Model& model, Command& command);
 
   Random& random_;
+  Random moves_;  ///< of its own: moves were added later, and leave all else as it was
   const Sizes sizes_;
   std::uint64_t named_ = 0;  ///< names given so far
   bool is_ending_jobs_ = false;
