@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "http/kit/guard.hpp"
+#include "http/kit/node_report.hpp"
 #include "http/kit/text.hpp"
 
 namespace millrace::http {
@@ -66,6 +67,16 @@ bool is_host(std::string_view value) {
   if (!std::all_of(name.begin(), name.end(), is_v6 ? is_v6_char : is_host_name_char)) return false;
   if (value.empty()) return true;
   return value.front() == ':' && std::all_of(value.begin() + 1, value.end(), is_digit);
+}
+
+/// A header on which the answer depends, and that is no list. A proxy may believe the first and we
+/// the last, and the two see different requests.
+bool is_single(std::string_view name) {
+  constexpr std::string_view kNames[] = {
+      "authorization", "content-encoding", "content-length",    "content-type", "host",
+      "origin",        "sec-fetch-site",   "transfer-encoding", "x-instance",   "x-requested-with",
+      "x-script-name", kReportHeader,      kSignatureHeader};
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
 /// In no part of a target (RFC 3986, section 2). Those that browsers send all the same are left
@@ -288,10 +299,7 @@ std::optional<Problem> find_ambiguity(std::string_view head) {
     if (name == "host" && !is_host(value)) {
       return Problem{"Host is not the name or address of a host, with or without a port"};
     }
-    const bool is_single =
-        name == "content-length" || name == "host" || name == "transfer-encoding";
-    // A proxy may believe the first and we the last, and the two see different requests.
-    if (!names.insert(name).second && is_single) {
+    if (!names.insert(name).second && is_single(name)) {
       return Problem{concat("the head has two ", name, " headers")};
     }
   }
