@@ -1,5 +1,6 @@
 """A disk that is full: new work is refused, jobs can still end, and room is found again."""
 
+import contextlib
 import json
 import os
 import random
@@ -11,7 +12,7 @@ import threading
 import time
 import unittest
 
-from clients import Beanstalk, Faktory
+from clients import Beanstalk, Faktory, Gone
 from program import PROGRAM, Server, ServerTest, wait_until
 
 DISK_BYTES = 24 << 20
@@ -458,10 +459,17 @@ class SmallVolumeTest(ServerTest):
             "-b", server.data, "-s", "1048576",
         ]
         server.begin()
-        wait_until(lambda: server.segments(), "a journal")
+        clients = []
+
+        def is_open():
+            with contextlib.suppress(Gone):
+                clients.append(self.client(server))
+            return clients
+
+        wait_until(is_open, "an open port")
+        [client] = clients
         self.assertEqual(os.path.getsize(server.segments()[0]), 1 << 20)
         wait_until(lambda: os.path.exists(f"{server.data}/spare-3"), "the reserve")
-        client = self.client(server)
         self.assertIsInstance(client.put(BODY), int)
         self.assertEqual(client.stats()["binlog-max-size"], "1048576")
 
