@@ -606,7 +606,7 @@ void World::count_features() {
   totals_.features.callbacks += tally.batch_callbacks;
   totals_.features.pushes_repeated += process_->broker.view().tally().pushes_repeated;
   for (const std::string& name : {kThrottledQueue, kLimitedType}) {
-    const Throttle* const throttle = process_->ledger.store().throttles().find(name);
+    const Throttle* const throttle = process_->ledger.store().throttles().table().find(name);
     if (throttle != nullptr) totals_.features.slots_reclaimed += throttle->reclaimed;
   }
 }

@@ -149,7 +149,7 @@ Answer<Done> AdminOperations::set_throttle(std::string_view name, const Throttle
   CHECK(is_valid(limits) && can_have(name, limits));
   if (name.size() > kQueueNameBytesMax) return Refusal::kNameTooLong;
   if (!parts_.admission.admits_growth()) return Refusal::kNoRoom;
-  const Throttles& throttles = parts_.ledger.store().throttles();
+  const ThrottleTable& throttles = parts_.ledger.store().throttles().table();
   const Throttle* const known = throttles.find(name);
   const bool is_new = known == nullptr || !known->by_hand;
   if (is_new && throttles.by_hand_count() >= kThrottlesByHandMax) return Refusal::kTooManyQueues;
@@ -162,7 +162,7 @@ Answer<Done> AdminOperations::set_throttle(std::string_view name, const Throttle
 }
 
 Answer<Done> AdminOperations::remove_throttle(std::string_view name, Time now) {
-  const Throttle* const known = parts_.ledger.store().throttles().find(name);
+  const Throttle* const known = parts_.ledger.store().throttles().table().find(name);
   if (known == nullptr || !known->by_hand) return Refusal::kNotFound;
   parts_.ledger.commit(ThrottleRemoved{.queue = name});
   parts_.slots.refresh(name, now);

@@ -72,7 +72,7 @@ void JobOrders::enter(const Job& job, JobSlot slot) {
   switch (job.state) {
     case JobState::kReady:
       add(queue.ready, ready_entry(job, slot));
-      if (queue.lines != nullptr) throttles_.enter_line(queue, job, ready_entry(job, slot));
+      if (queue.lines != nullptr) queue.lines->enter(job, ready_entry(job, slot));
       queues_.update_listed(queue);
       // Counted, since `stats` must not walk the ready jobs.
       if (job.pri < kUrgentPri) ++queue.urgent_count, ++urgent_count_;
@@ -111,7 +111,7 @@ void JobOrders::leave(const Job& job, JobSlot slot, std::optional<JobState> next
       // With the same key as on entry: nothing may change a job between `enter` and `leave`.
       take(queue.ready, ready_entry(job, slot));
       if (queue.lines != nullptr) {
-        throttles_.leave_line(queue, job, ready_entry(job, slot), next == JobState::kReady);
+        throttles_.lines().leave(queue, job, ready_entry(job, slot), next == JobState::kReady);
       }
       queues_.update_listed(queue);
       if (job.pri < kUrgentPri) count_down(queue.urgent_count), count_down(urgent_count_);
@@ -140,8 +140,7 @@ void JobOrders::enter_reserved(const Job& job, JobSlot slot) {
   add(reserved_, time_entry(job, slot));
   Queue& queue = queues_.at(job.queue);
   ++queue.reserved_count;
-  if (queue.throttle != nullptr) throttles_.enter(*queue.throttle, job);
-  if (throttles_.has_types()) throttles_.enter_type(job);
+  if (throttles_.limits(queue)) throttles_.enter(queue, job);
   const Reservation& held = *job.reservation();
   if (held.is_held_by_worker()) {
     ++worker_held_count_;
@@ -158,8 +157,7 @@ void JobOrders::leave_reserved(const Job& job, JobSlot slot) {
   take(reserved_, time_entry(job, slot));
   Queue& queue = queues_.at(job.queue);
   count_down(queue.reserved_count);
-  if (queue.throttle != nullptr) throttles_.leave(*queue.throttle, job);
-  if (throttles_.has_types()) throttles_.leave_type(job);
+  if (throttles_.limits(queue)) throttles_.leave(queue, job);
   CHECK(job.reservation() != nullptr);
   const Reservation& held = *job.reservation();
   if (held.is_held_by_worker()) {

@@ -48,7 +48,8 @@ bool Store::rewrite_oldest(Lsn before, std::string& batch) {
 }
 
 std::size_t Store::memory_bytes() const {
-  std::size_t bytes = 0;
+  // Lines follow from jobs and throttles: they are no kind.
+  std::size_t bytes = throttles_.lines().counts().memory_bytes();
   each_kind(*this, [&bytes](const auto& kind) { bytes += kind.memory_bytes(); });
   return bytes;
 }

@@ -137,7 +137,7 @@ class Store {
   /// Every kind there is. The records of a kind that is not here have none that applies them, and
   /// `apply` does not compile. Totals are last: they end a batch (decision 5).
   static auto kinds(auto& self) {
-    return std::tie(self.queues_, self.throttles_, self.jobs_, self.tracks_, self.batches_,
+    return std::tie(self.queues_, self.throttles_.table(), self.jobs_, self.tracks_, self.batches_,
                     self.days_, self.cron_, self.lock_secret_, self.ended_pushes_, self.finished_,
                     self.log_clock_, self.totals_);
   }

@@ -93,7 +93,7 @@ void View::page_ready(const Queue& queue, ReadyCursor after, std::size_t limit,
 
 void View::page_throttles(std::string_view after, std::size_t limit,
                           const std::function<void(const Throttle&)>& visit) const {
-  const Throttles& throttles = store().throttles();
+  const ThrottleTable& throttles = store().throttles().table();
   auto place = throttles.by_name().upper_bound(after);
   for (; place != throttles.by_name().end() && limit > 0; ++place, --limit) {
     visit(throttles.at(place->second));

@@ -191,7 +191,9 @@ class View {
   /// limits are stored though the queue is not there: these have no `Throttle::queue`.
   void page_throttles(std::string_view after, std::size_t limit,
                       const std::function<void(const Throttle&)>& visit) const;
-  [[nodiscard]] std::size_t throttle_count() const { return store().throttles().by_name().size(); }
+  [[nodiscard]] std::size_t throttle_count() const {
+    return store().throttles().table().by_name().size();
+  }
   /// The rules of the configuration.
   [[nodiscard]] const std::vector<ThrottleRule>& throttle_rules() const {
     return store().throttles().rules().list;
@@ -203,7 +205,7 @@ class View {
   }
   /// The limits of a queue, as for `page_throttles`; null: it has none.
   [[nodiscard]] const Throttle* throttle_of(std::string_view queue) const {
-    return store().throttles().find(queue);
+    return store().throttles().table().find(queue);
   }
   /// What is remembered of cron entries, those included that no config file has any more.
   [[nodiscard]] const CronEntries& cron() const { return store().cron(); }

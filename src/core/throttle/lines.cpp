@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "base/check.hpp"
-#include "core/throttle/throttles.hpp"
+#include "core/throttle/throttle_table.hpp"
 
 namespace millrace {
 
-Lines::Lines(Throttles& throttles, const Queue& queue, bool has_keys)
-    : throttles_(throttles), counts_(throttles.line_counts()), queue_(queue), has_keys_(has_keys) {
+Lines::Lines(ThrottleTable& table, LineCounts& counts, const Queue& queue, bool has_keys)
+    : table_(table), counts_(counts), queue_(queue), has_keys_(has_keys) {
   if (has_keys_) {
     is_complete_ = queue.ready.empty();
   } else {
@@ -122,7 +122,7 @@ void Lines::skip(Line& line, const ReadyEntry& entry, Throttle& type) {
 void Lines::park(LineGroup& group, Time now) {
   group.parked = ++group.type->tickets;
   group.type->parked.emplace(group.parked, queue_.id);
-  throttles_.await_token(*group.type, now);
+  table_.alarms().await_token(*group.type, now);
   settle(group);
 }
 
@@ -296,7 +296,7 @@ void Lines::collect(LineGroup& group) {
   if (group.parked != 0) type.parked.erase(group.parked);
   types_.erase(&type);
   --type.groups;
-  throttles_.collect_type(type);
+  table_.collect(type);
 }
 
 // ---- the end ------------------------------------------------------------------------------------
@@ -306,7 +306,7 @@ void Lines::dismiss() {
     Throttle& throttle = *group->type;
     if (group->parked != 0) throttle.parked.erase(group->parked);
     --throttle.groups;
-    throttles_.collect_type(throttle);
+    table_.collect(throttle);
   }
   types_.clear();
   open_.clear();

@@ -18,7 +18,8 @@
 namespace millrace {
 
 class Lines;
-class Throttles;
+class ThrottleTable;
+struct Throttle;
 
 /// Where a line comes among those of its queue.
 struct LineRank {
@@ -86,8 +87,8 @@ struct LineCounts {
 /// Which type a job has is asked when it comes to the front, since its body says so.
 class Lines {
  public:
-  /// Both outlive this. Without keys they are complete at once.
-  Lines(Throttles& throttles, const Queue& queue, bool has_keys);
+  /// All of them outlive this. Without keys they are complete at once.
+  Lines(ThrottleTable& table, LineCounts& counts, const Queue& queue, bool has_keys);
   ~Lines();
   Lines(const Lines&) = delete;
   Lines& operator=(const Lines&) = delete;
@@ -165,7 +166,7 @@ class Lines {
   [[nodiscard]] bool unpark_earlier(Throttle& type);
   void open_key_again(JobKey& key);
 
-  Throttles& throttles_;
+  ThrottleTable& table_;
   LineCounts& counts_;
   const Queue& queue_;
   bool has_keys_;

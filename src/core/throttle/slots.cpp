@@ -14,7 +14,7 @@ void Slots::set_rules(ThrottleRules rules, Time now) {
   if (!is_first) return;
   while (refreshed_to_) refresh_some(now);
   while (throttles().is_counting()) count_some(now);
-  while (throttles().has_lines_to_do()) line_up_some(now);
+  while (throttles().lines().has_work()) line_up_some(now);
 }
 
 void Slots::refresh(std::string_view name, Time now) {
@@ -32,14 +32,14 @@ void Slots::refresh(std::string_view name, Time now) {
 void Slots::work(Time now) {
   if (refreshed_to_) refresh_some(now);
   if (throttles().is_counting()) count_some(now);
-  if (throttles().has_lines_to_do()) line_up_some(now);
+  if (throttles().lines().has_work()) line_up_some(now);
   look_at_due(now);
   forget_full_buckets(now);
 }
 
 Time Slots::next_due() const {
-  if (refreshed_to_ || throttles().is_counting() || throttles().has_lines_to_do()) return kAtOnce;
-  return std::min(throttles().next_alarm(), throttles().next_full());
+  if (refreshed_to_ || throttles().is_counting() || throttles().lines().has_work()) return kAtOnce;
+  return throttles().next_due();
 }
 
 void Slots::refresh_some(Time now) {
@@ -79,17 +79,16 @@ void Slots::count_some(Time now) {
 /// Against the limits that are counting.
 void Slots::count(const Job& job, Time now) {
   Store& store = parts_.ledger.store();
-  Throttle* const throttle = store.queues().at(job.queue).throttle;
-  if (throttle != nullptr && throttle->is_counting) throttles().count(*throttle, job, now);
-  if (!throttles().are_types_counting()) return;
-  if (store.jobs().load_body(job)) throttles().count_type(job, now);
+  // A job without its body is of no type.
+  if (throttles().are_types_counting()) static_cast<void>(store.jobs().load_body(job));
+  throttles().count(store.queues().at(job.queue), job, now);
 }
 
 void Slots::line_up_some(Time now) {
   Store& store = parts_.ledger.store();
   const Jobs& jobs = store.jobs();
   throttles().line_up_some([&jobs](JobSlot slot) -> const Job& { return jobs.at(slot); });
-  while (const std::optional<QueueId> id = throttles().take_unfinished()) {
+  while (const std::optional<QueueId> id = throttles().lines().take_unfinished()) {
     Queue& queue = store.queues().at(*id);
     if (!queue.waiting.empty()) {
       parts_.waits.serve_later(*id);
@@ -107,11 +106,11 @@ void Slots::line_up_some(Time now) {
 
 void Slots::look_at_due(Time now) {
   for (std::size_t looks = 0; looks < kSliceJobs; ++looks) {
-    Throttle* const throttle = throttles().take_alarm(now);
+    Throttle* const throttle = throttles().table().alarms().take(now);
     if (throttle == nullptr) break;
     throttles().age(*throttle, now);
     throttles().free(*throttle);
-    if (throttle->is_type) throttles().collect_type(*throttle);
+    if (throttle->is_type) throttles().table().collect(*throttle);
   }
   std::vector<Throttle*> types;
   for (std::size_t looks = 0; looks < kSliceJobs; ++looks) {
@@ -132,7 +131,7 @@ void Slots::wake(Throttle& type, Time now) {
   if (type.parked.empty()) return;
   Queues& queues = parts_.ledger.store().queues();
   for (std::size_t looks = 0; looks < kSliceJobs; ++looks) {
-    if (!type.has_room(now)) return throttles().await_token(type, now);
+    if (!type.has_room(now)) return throttles().table().alarms().await_token(type, now);
     const std::optional<QueueId> id = throttles().unpark(type);
     if (!id) return;
     if (queues.at(*id).waiting.empty()) continue;
@@ -144,7 +143,7 @@ void Slots::wake(Throttle& type, Time now) {
 
 void Slots::forget_full_buckets(Time now) {
   for (std::size_t forgotten = 0; forgotten < kSliceJobs; ++forgotten) {
-    const Throttle* const throttle = throttles().first_full(now);
+    const Throttle* const throttle = throttles().table().first_full(now);
     if (throttle == nullptr) return;
     const std::string name = throttle->name;
     parts_.ledger.commit(ThrottleRemoved{.queue = name});

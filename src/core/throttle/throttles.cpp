@@ -8,11 +8,6 @@ namespace millrace {
 
 // ---- limits -------------------------------------------------------------------------------------
 
-const Throttle* Throttles::find(std::string_view name) const {
-  const auto found = names_.find(name);
-  return found == names_.end() ? nullptr : throttles_[found->second].get();
-}
-
 void Throttles::refresh(Queue& queue, Time now) {
   look_for_limits(queue, now);
 }
@@ -22,12 +17,11 @@ void Throttles::opened(Queue& queue) {
 }
 
 void Throttles::dropped(Queue& queue) {
-  if (queue.throttle != nullptr) {
-    const Place place = queue.throttle->place;
-    put_out_of_force(*queue.throttle);
-    collect(place);
+  if (Throttle* const throttle = queue.throttle) {
+    put_out_of_force(*throttle);
+    table_.collect(*throttle);
   }
-  dismiss_lines(queue);
+  lines_.dismiss(queue);
 }
 
 std::pair<ThrottleLimits, std::string> Throttles::wanted(const Throttle* throttle,
@@ -41,16 +35,15 @@ std::pair<ThrottleLimits, std::string> Throttles::wanted(const Throttle* throttl
 void Throttles::look_for_limits(Queue& queue, std::optional<Time> now) {
   // No protocol allows such a queue, and its limits would be those of a type.
   if (is_type_name(queue.name)) return;
-  auto [limits, rule] = wanted(find(queue.name), queue.name);
+  auto [limits, rule] = wanted(table_.find(queue.name), queue.name);
   if (limits.has_any()) {
-    Throttle& throttle = *throttles_[open(queue.name)];
+    Throttle& throttle = table_.open(queue.name);
     throttle.rule = std::move(rule);
     put_in_force(throttle, queue, limits);
     if (now) bound_bucket(throttle, *now);
-  } else if (queue.throttle != nullptr) {
-    const Place place = queue.throttle->place;
-    put_out_of_force(*queue.throttle);
-    collect(place);
+  } else if (Throttle* const throttle = queue.throttle) {
+    put_out_of_force(*throttle);
+    table_.collect(*throttle);
   }
 }
 
@@ -58,39 +51,7 @@ void Throttles::look_for_limits(Queue& queue, std::optional<Time> now) {
 void Throttles::bound_bucket(Throttle& throttle, Time now) {
   if (!throttle.limits.has_rate()) return;
   const Time bounded = TokenBucket(throttle.limits).bounded(throttle.full_at, now);
-  if (bounded != throttle.full_at) set_full_at(throttle, bounded);
-}
-
-Throttles::Place Throttles::open(std::string_view name) {
-  if (const auto found = names_.find(name); found != names_.end()) return found->second;
-  Place place = static_cast<Place>(throttles_.size());
-  if (free_places_.empty()) {
-    throttles_.push_back(nullptr);
-  } else {
-    place = free_places_.back();
-    free_places_.pop_back();
-  }
-  throttles_[place] = std::make_unique<Throttle>();
-  throttles_[place]->name = name;
-  throttles_[place]->is_type = is_type_name(name);
-  throttles_[place]->place = place;
-  names_.emplace(name, place);
-  return place;
-}
-
-/// Names of queues and types come from clients: what is not needed must not stay.
-void Throttles::collect(Place place) {
-  Throttle& throttle = *throttles_[place];
-  if (throttle.queue || has_record(throttle)) return;
-  if (throttle.is_named || !throttle.slots.empty() || throttle.groups > 0) return;
-  if (throttle.is_type) {
-    if (throttle.alarm != kNever) alarms_.erase({throttle.alarm, place});
-    if (throttle.is_counting) std::erase(counting_, place);
-  }
-  CHECK(throttle.slots.empty() && !throttle.log && throttle.bucket_alarm == kNever);
-  names_.erase(names_.find(throttle.name));
-  throttles_[place].reset();
-  free_places_.push_back(place);
+  if (bounded != throttle.full_at) table_.set_full_at(throttle, bounded);
 }
 
 void Throttles::put_in_force(Throttle& throttle, Queue& queue, const ThrottleLimits& limits) {
@@ -110,87 +71,76 @@ void Throttles::put_in_force(Throttle& throttle, Queue& queue, const ThrottleLim
   free(throttle);
 }
 
-void Throttles::begin_count(Throttle& throttle) {
-  ++counts_asked_;
-  if (!std::exchange(throttle.is_counting, true)) counting_.push_back(throttle.place);
-}
-
 /// Those that wait are served by whoever calls this.
 void Throttles::put_out_of_force(Throttle& throttle) {
   CHECK(throttle.queue);
   forget_slots(throttle);
-  if (throttle.alarm != kNever) alarms_.erase({throttle.alarm, throttle.place});
+  table_.alarms().clear(throttle);
   Queue& queue = queues_.at(*throttle.queue);
   if (throttle.limits.per_key != 0) set_keys(throttle, queue, false);
   queue.throttle = nullptr;
   throttle.queue.reset();
   throttle.limits = {};
   throttle.rule.clear();
-  throttle.alarm = kNever;
   throttle.is_freed = false;
   throttle.held = throttle.overage = throttle.reclaimed = 0;
 }
 
+void Throttles::set_keys(Throttle& throttle, Queue& queue, bool has_keys) {
+  if (has_keys) {
+    throttle.is_lining_up = !lines_.open(queue, true).is_complete();
+  } else {
+    lines_.dismiss(queue);
+    throttle.is_lining_up = false;
+  }
+}
+
+void Throttles::begin_count(Throttle& throttle) {
+  ++counts_asked_;
+  if (!std::exchange(throttle.is_counting, true)) counting_.push_back(throttle.place);
+}
+
 // ---- slots --------------------------------------------------------------------------------------
 
-SlotHolder* Throttles::find_holder(std::string_view wid, ClientId connection) const {
-  if (!wid.empty() || connection == 0) {
-    const auto found = workers_.find(wid);
-    return found == workers_.end() ? nullptr : found->second.get();
-  }
-  const auto found = connections_.find(connection);
-  return found == connections_.end() ? nullptr : found->second.get();
+void Throttles::enter(Queue& queue, const Job& job) {
+  if (queue.throttle != nullptr) take_slot(*queue.throttle, job);
+  if (has_types_) enter_type(job);
 }
 
-SlotHolder& Throttles::holder_of(const Reservation& held) {
-  const ClientId connection = held.wid.empty() ? held.consumer : 0;
-  std::unique_ptr<SlotHolder>& holder =
-      connection == 0 ? workers_[held.wid] : connections_[connection];
-  if (!holder) {
-    holder = std::make_unique<SlotHolder>();
-    holder->wid = held.wid;
-    holder->connection = connection;
-  }
-  return *holder;
+void Throttles::leave(Queue& queue, const Job& job) {
+  if (queue.throttle != nullptr) give_back(*queue.throttle, job);
+  if (has_types_) leave_type(job);
 }
 
-void Throttles::forget(const SlotHolder& holder) {
-  if (holder.connection == 0) {
-    workers_.erase(workers_.find(holder.wid));
-  } else {
-    connections_.erase(holder.connection);
-  }
-}
-
-bool Throttles::enter(Throttle& throttle, const Job& job) {
+/// Before the reservation changes or ends. Whether it counts.
+bool Throttles::take_slot(Throttle& throttle, const Job& job) {
   CHECK(job.reservation() != nullptr);
   const Reservation& held = *job.reservation();
   if (!throttle.limits.has_slots() || held.reserved_at <= throttle.aged_at) return false;
   Slot slot{.reserved_at = held.reserved_at, .job = job.id};
   // The count may have met it already.
   if (throttle.slots.contains(slot)) return true;
-  slot.holder = &holder_of(held);
+  slot.holder = &holders_.take(held, throttle.place);
   if (throttle.limits.per_key != 0) {
     slot.key = queues_.at(*throttle.queue).lines->take_slot(job);
   }
   throttle.slots.insert(slot);
-  ++slot.holder->slots[throttle.place];
   // Nearly always it is the newest. After a start they come in the order of their deadlines.
   if (throttle.slots.begin()->job == job.id) {
-    set_alarm(throttle, held.reserved_at + throttle.limits.timeout());
+    table_.alarms().set(throttle, held.reserved_at + throttle.limits.timeout());
   }
   return true;
 }
 
-bool Throttles::count(Throttle& throttle, const Job& job, Time now) {
+bool Throttles::take_slot_unless_aged(Throttle& throttle, const Job& job, Time now) {
   const Time began = job.reservation()->reserved_at;
   const bool is_too_old = began + throttle.limits.timeout() <= now;
   // It must not be entered when it is touched, either.
   if (is_too_old) throttle.aged_at = std::max(throttle.aged_at, began);
-  return !is_too_old && enter(throttle, job);
+  return !is_too_old && take_slot(throttle, job);
 }
 
-void Throttles::leave(Throttle& throttle, const Job& job) {
+void Throttles::give_back(Throttle& throttle, const Job& job) {
   CHECK(job.reservation() != nullptr);
   const auto found =
       throttle.slots.find(Slot{.reserved_at = job.reservation()->reserved_at, .job = job.id});
@@ -203,14 +153,9 @@ void Throttles::leave(Throttle& throttle, const Job& job) {
 }
 
 void Throttles::release(Throttle& throttle, const Slot& slot) {
-  SlotHolder& holder = *slot.holder;
   if (throttle.is_type) type_slots_.erase(slot.job);
   if (slot.key != nullptr) slot.key->owner->give_back(*slot.key);
-  const auto count = holder.slots.find(throttle.place);
-  CHECK(count != holder.slots.end());
-  if (--count->second > 0) return;
-  holder.slots.erase(count);
-  if (holder.slots.empty()) forget(holder);
+  holders_.give_back(*slot.holder, throttle.place);
 }
 
 /// As many as run at a time.
@@ -233,28 +178,25 @@ void Throttles::age(Throttle& throttle, Time now) {
     free(throttle);
   }
   if (!throttle.slots.empty()) {
-    set_alarm(throttle, throttle.slots.begin()->reserved_at + timeout);
+    table_.alarms().set(throttle, throttle.slots.begin()->reserved_at + timeout);
   }
 }
 
 void Throttles::count_begun(Throttle& throttle, Time now) {
   ++throttle.held;
   if (!throttle.limits.has_rate()) return;
-  set_full_at(throttle, TokenBucket(throttle.limits).taken(throttle.full_at, now));
+  table_.set_full_at(throttle, TokenBucket(throttle.limits).taken(throttle.full_at, now));
 }
 
 void Throttles::count_undone(Throttle& throttle) {
   throttle.held -= std::min<std::uint64_t>(throttle.held, 1);
   if (!throttle.limits.has_rate() || throttle.full_at == Time{}) return;
-  set_full_at(throttle, TokenBucket(throttle.limits).given_back(throttle.full_at));
+  table_.set_full_at(throttle, TokenBucket(throttle.limits).given_back(throttle.full_at));
 }
 
 bool Throttles::admits(const Throttle& throttle, std::string_view wid, ClientId connection) const {
-  if (throttle.limits.worker == 0) return true;
-  const SlotHolder* const holder = find_holder(wid, wid.empty() ? connection : 0);
-  if (holder == nullptr) return true;
-  const auto count = holder->slots.find(throttle.place);
-  return count == holder->slots.end() || count->second < throttle.limits.worker;
+  const std::uint32_t most = throttle.limits.worker;
+  return most == 0 || holders_.count(wid, wid.empty() ? connection : 0, throttle.place) < most;
 }
 
 void Throttles::count_reclaimed(const Job& job) {
@@ -262,7 +204,7 @@ void Throttles::count_reclaimed(const Job& job) {
   Throttle* const of_queue = queues_.at(job.queue).throttle;
   if (of_queue != nullptr && of_queue->slots.contains(slot)) ++of_queue->reclaimed;
   const auto of_type = type_slots_.find(job.id);
-  if (of_type != type_slots_.end()) ++throttles_[of_type->second]->reclaimed;
+  if (of_type != type_slots_.end()) ++table_.at(of_type->second).reclaimed;
 }
 
 // ---- what is to be done -------------------------------------------------------------------------
@@ -275,43 +217,20 @@ void Throttles::free(Throttle& throttle) {
 
 Throttle* Throttles::take_freed() {
   while (!freed_.empty()) {
-    const Place place = freed_.back();
+    Throttle* const throttle = table_.if_there(freed_.back());
     freed_.pop_back();
-    // It may be gone, and its place another's.
-    Throttle* const throttle = throttles_[place].get();
     if (throttle == nullptr || !std::exchange(throttle->is_freed, false)) continue;
     if (throttle->is_in_force()) return throttle;
   }
   return nullptr;
 }
 
-void Throttles::set_alarm(Throttle& throttle, Time at) {
-  if (at >= throttle.alarm) return;
-  if (throttle.alarm != kNever) alarms_.erase({throttle.alarm, throttle.place});
-  alarms_.emplace(at, throttle.place);
-  throttle.alarm = at;
-}
-
-void Throttles::await_token(Throttle& throttle, Time now) {
-  if (!throttle.limits.has_rate()) return;
-  const Time at = TokenBucket(throttle.limits).next_at(throttle.full_at);
-  if (at > now) set_alarm(throttle, at);
-}
-
-Throttle* Throttles::take_alarm(Time now) {
-  if (alarms_.empty() || alarms_.begin()->first > now) return nullptr;
-  Throttle& throttle = *throttles_[alarms_.begin()->second];
-  alarms_.erase(alarms_.begin());
-  throttle.alarm = kNever;
-  return &throttle;
-}
-
 void Throttles::end_count() {
   are_types_counting_ = false;
   for (const Place place : counting_) {
-    Throttle& throttle = *throttles_[place];
-    throttle.is_counting = false;
-    free(throttle);
+    Throttle* const throttle = table_.if_there(place);
+    if (throttle == nullptr || !std::exchange(throttle->is_counting, false)) continue;
+    free(*throttle);
   }
   counting_.clear();
 }

@@ -230,7 +230,7 @@ TEST_CASE("keys: within a key the priority and the order count") {
 
 TEST_CASE("keys: what is in lines is counted, until it is gone") {
   Keys fixture;
-  const LineCounts& counts = fixture.ledger.store().throttles().line_counts();
+  const LineCounts& counts = fixture.ledger.store().throttles().lines().counts();
   for (int i = 0; i < 2'000; ++i) fixture.of("key" + std::to_string(i % 1'500));
   CHECK(counts.jobs == 2'000);
   CHECK(counts.keys == 1'500);

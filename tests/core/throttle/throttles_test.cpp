@@ -260,10 +260,10 @@ TEST_CASE("throttles: the tokens of a rate are there after a restart") {
 TEST_CASE("throttles: a record without limits and tokens leaves nothing stored") {
   Store store;
   store.apply(ThrottleChanged{.queue = "gone", .full_at = Time{5s}});
-  CHECK(store.throttles().next_full() == Time{5s});
+  CHECK(store.throttles().table().next_full() == Time{5s});
   store.apply(ThrottleChanged{.queue = "gone"});
-  CHECK(store.throttles().next_full() == kNever);
-  CHECK(store.throttles().find("gone") == nullptr);
+  CHECK(store.throttles().table().next_full() == kNever);
+  CHECK(store.throttles().table().find("gone") == nullptr);
 }
 
 TEST_CASE("throttles: a bucket is written once a batch") {

@@ -157,10 +157,10 @@ void compare_slots(const Store& store, const Model& model) {
   const Throttles& throttles = store.throttles();
   // Until the rules are told, nothing counts.
   if (!throttles.has_begun()) return;
-  if (const Throttle* const type = throttles.find(kLimitedType)) {
+  if (const Throttle* const type = throttles.table().find(kLimitedType)) {
     compare_taken(kLimitedType, type->taken(), model.slots_taken(kLimitedType));
   }
-  const Throttle* const throttle = throttles.find(kThrottledQueue);
+  const Throttle* const throttle = throttles.table().find(kThrottledQueue);
   if (throttle == nullptr || !throttle->queue) return;
   compare_taken(kThrottledQueue, throttle->taken(), model.slots_taken(kThrottledQueue));
   if (throttle->limits.per_key == 0) return;
@@ -270,7 +270,7 @@ std::string stored_features(const Store& store) {
     });
   }
   for (const std::string& name : {kThrottledQueue, kLimitedType}) {
-    const Throttle* const throttle = store.throttles().find(name);
+    const Throttle* const throttle = store.throttles().table().find(name);
     if (throttle == nullptr || !throttle->by_hand) continue;
     const ThrottleLimits& limits = *throttle->by_hand;
     bytes += "by hand " + name + " " + std::to_string(limits.concurrency) + " " +

@@ -13,6 +13,7 @@
 #include "core/state/store.hpp"
 #include "core/throttle/lines.hpp"
 #include "simulation/disk/passing_journal.hpp"
+#include "simulation/model/command.hpp"
 
 namespace millrace::simulation::broken {
 namespace {
@@ -215,13 +216,13 @@ Meddle callback_forgotten() {
 Meddle slot_given_back() {
   return [](Ledger& ledger, Random& random) {
     if (!random.one_in(kOneIn)) return;
-    const auto throttle_of = [&ledger](const Job& job) {
-      return ledger.store().queues().at(job.queue).throttle;
+    const auto queue_of = [&ledger](const Job& job) -> Queue& {
+      return ledger.store().queues().at(job.queue);
     };
     const Job* const job = pick(ledger, random, [&](const Job& each) {
-      return each.state == JobState::kReserved && throttle_of(each) != nullptr;
+      return each.state == JobState::kReserved && queue_of(each).throttle != nullptr;
     });
-    if (job != nullptr) ledger.store().throttles().leave(*throttle_of(*job), *job);
+    if (job != nullptr) ledger.store().throttles().leave(queue_of(*job), *job);
   };
 }
 
@@ -274,10 +275,11 @@ Meddle slot_of_key_kept() {
 
 Meddle slot_of_type_given_back() {
   return [](Ledger& ledger, Random& random) {
-    if (!random.one_in(kOneIn) || !ledger.store().throttles().has_types()) return;
-    const Job* const job =
-        pick(ledger, random, [](const Job& each) { return each.state == JobState::kReserved; });
-    if (job != nullptr) ledger.store().throttles().leave_type(*job);
+    ThrottleTable& throttles = ledger.store().throttles().table();
+    const Throttle* const type = throttles.find(kLimitedType);
+    if (type == nullptr || type->slots.empty() || !random.one_in(kOneIn)) return;
+    absl::btree_set<Slot>& slots = throttles.at(type->place).slots;
+    slots.erase(slots.begin());
   };
 }
 

@@ -69,7 +69,8 @@ void Waits::end(Client& client, Delivery::Kind kind, Time now) {
 /// A slot that becomes free tells of itself. A token does not.
 void Waits::await_token(Throttle& throttle) {
   if (!throttle.limits.has_rate()) return;
-  store_.throttles().set_alarm(throttle, TokenBucket(throttle.limits).next_at(throttle.full_at));
+  store_.throttles().table().alarms().set(throttle,
+                                          TokenBucket(throttle.limits).next_at(throttle.full_at));
 }
 
 /// The client that has waited for longest, of those that may have a job of the queue now; null when
@@ -100,7 +101,7 @@ Client* Waits::next_admitted(Queue& queue, Time now) {
     CHECK(client.wait);
     const std::string_view wid = client.wait->wid ? std::string_view(*client.wait->wid) : "";
     if (throttles.admits(throttle, wid, client.id)) return &client;
-    throttles.pass_over(throttle, place->first);
+    throttle.passed_over = place->first + 1;
   }
   return nullptr;
 }

@@ -89,10 +89,7 @@ void JobMoves::undo_reservation(const Job& job, Time now) {
   fields.end_reservation();
   events_.change(job, std::move(fields), now);
   Store& store = ledger_.store();
-  if (Throttle* const throttle = store.queues().at(queue).throttle) {
-    store.throttles().count_undone(*throttle);
-  }
-  if (store.throttles().has_types()) store.throttles().count_type_undone(job);
+  store.throttles().count_undone(store.queues().at(queue), job);
   waits_.serve(queue, now);
 }
 

@@ -42,11 +42,8 @@ const Job& Reservations::begin(const Job& job, Client& client, std::optional<std
   ++fields.edit_history().tallies.reserves;
   events_.change(job, std::move(fields), now);
   DCHECK(job.state == JobState::kReserved && job.reservation() != nullptr);
-  if (Throttle* const throttle = store.queues().at(job.queue).throttle) {
-    store.throttles().count_begun(*throttle, now);
-    if (throttle->limits.per_key != 0) store.queues().at(job.queue).lines->take_turn(job);
-  }
-  if (store.throttles().has_types()) store.throttles().count_type_begun(job, now);
+  Queue& queue = store.queues().at(job.queue);
+  if (store.throttles().limits(queue)) store.throttles().count_begun(queue, job, now);
   return job;
 }
 
