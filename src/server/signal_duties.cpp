@@ -11,7 +11,6 @@
 
 #include "base/text.hpp"
 #include "engines/log_url.hpp"
-#include "server/options/config_in_force.hpp"
 #include "server/options/password.hpp"
 
 namespace millrace::server {
@@ -205,13 +204,12 @@ void SignalDuties::finish_reload() {
 
 void SignalDuties::apply(Reread wanted) {
   SharedCronTable before = context_.in_force.cron;
-  context_.in_force = reloaded(context_.in_force, wanted.config);
+  const std::vector<std::string> waiting = reload(context_.in_force, wanted.config);
   Server::Options options = server_options(wanted.config, wanted.secrets);
   options.shown_options = shown_options(context_.in_force);
   server_.reload(options);
   context_.log.routine("reloaded");
   log_ignored_keys(wanted.config, context_.log);
-  const std::vector<std::string> waiting = options_for_restart(context_.config, wanted.config);
   if (!waiting.empty()) context_.log.event("restart_needed", {{"options", join(waiting)}});
   free(std::move(before));
 }

@@ -58,7 +58,7 @@ struct ServerName {
   bool operator==(const ServerName&) const = default;
 };
 
-/// The options of a server. Each member is one row of the option table in option_rows.hpp.
+/// The options of a server. A member is one row of `kOptionRows`, or of `table_rows`.
 struct Config {
   std::string data = "./millrace-data";
   std::optional<Address> beanstalk = Address{.host = "127.0.0.1", .port = 11300};
@@ -123,9 +123,15 @@ struct Config {
   std::optional<std::uint64_t> binlog_bytes_max;
 };
 
-/// The names of the options in which `wanted` differs from `started` and which need a restart.
-[[nodiscard]] std::vector<std::string> options_for_restart(const Config& started,
-                                                           const Config& wanted);
+/// True when Faktory clients and browsers need a password.
+[[nodiscard]] bool has_password(const Config& config);
+
+/// What SIGHUP does: takes from `wanted` what may change while the server runs. The names of the
+/// options for whose change it needs a restart.
+[[nodiscard]] std::vector<std::string> reload(Config& running, const Config& wanted);
+
+/// Options as name and value, for the Server page of the web UI and the API. No secrets.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> shown_options(const Config& config);
 
 /// The value of an environment variable; nullopt when it is not set.
 [[nodiscard]] std::optional<std::string> environment_variable(const char* name);

@@ -4,8 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "server/options/config_in_force.hpp"
-
 namespace millrace::server {
 namespace {
 
@@ -91,14 +89,6 @@ Outcome<Done> check_together(const Config& config) {
         "--beanstalk and --faktory are both off, so there is nothing to serve; enable one"};
   }
   return check_addresses(config);
-}
-
-bool is_same_tls(const Config& a, const Config& b) {
-  return a.tls_certificate_file.empty() == b.tls_certificate_file.empty();
-}
-
-bool keeps_password(const Config& a, const Config& b) {
-  return !has_password(a) || has_password(b);
 }
 
 }  // namespace millrace::server

@@ -26,11 +26,50 @@ void apply_statsd_variable(Config& config) {
   }
 }
 
+template <auto member, auto read>
+Outcome<Done> reads(std::span<const ConfigDocument> documents, Config& config) {
+  auto value = read(documents);
+  if (!value) return value.error();
+  config.*member = std::move(*value);
+  return Done{};
+}
+
+Outcome<Done> read_shared_cron(std::span<const ConfigDocument> documents, Config& config) {
+  auto cron = read_cron(documents);
+  if (!cron) return cron.error();
+  // Shared: see there.
+  config.cron = std::make_shared<const CronTable>(std::move(*cron));
+  return Done{};
+}
+
+Outcome<Done> read_statsd_or_variable(std::span<const ConfigDocument> documents, Config& config) {
+  auto statsd = read_statsd(documents, config.ignored_keys);
+  if (!statsd) return statsd.error();
+  config.statsd = std::move(*statsd);
+  if (!config.statsd) apply_statsd_variable(config);
+  return Done{};
+}
+
+constexpr std::array kTableRows = {
+    TableRow{kCronTable, read_shared_cron, takes_reload<&Config::cron>,
+             not_shown("the Cron page has its entries")},
+    TableRow{kThrottlesTable, reads<&Config::throttles, read_throttles>,
+             takes_reload<&Config::throttles>, not_shown("the Throttles page has them")},
+    TableRow{kRetryTable, reads<&Config::retries, read_retries>, takes_reload<&Config::retries>,
+             not_shown("each failed job has its own")},
+    TableRow{kStatsdTable, read_statsd_or_variable, takes_reload<&Config::statsd>,
+             Shown(Section::kMetrics,
+                   [](const Config& c) { return c.statsd ? c.statsd->location.text() : "none"; })},
+};
+
 }  // namespace
 
+std::span<const TableRow> table_rows() {
+  return kTableRows;
+}
+
 bool is_table(std::string_view key) {
-  constexpr std::array kTables = {kCronTable, kRetryTable, kStatsdTable, kThrottlesTable};
-  return std::find(kTables.begin(), kTables.end(), key) != kTables.end();
+  return std::ranges::any_of(kTableRows, [=](const TableRow& row) { return row.key == key; });
 }
 
 bool is_foreign_table(std::string_view key) {
@@ -56,20 +95,9 @@ Outcome<std::vector<ConfigDocument>> read_documents(const std::string& file, std
 }
 
 Outcome<Done> apply_tables(std::span<const ConfigDocument> documents, Config& config) {
-  auto cron = read_cron(documents);
-  if (!cron) return cron.error();
-  // Shared: see there.
-  config.cron = std::make_shared<const CronTable>(std::move(*cron));
-  auto throttles = read_throttles(documents);
-  if (!throttles) return throttles.error();
-  config.throttles = std::move(*throttles);
-  auto retries = read_retries(documents);
-  if (!retries) return retries.error();
-  config.retries = std::move(*retries);
-  auto statsd = read_statsd(documents, config.ignored_keys);
-  if (!statsd) return statsd.error();
-  config.statsd = std::move(*statsd);
-  if (!config.statsd) apply_statsd_variable(config);
+  for (const TableRow& row : kTableRows) {
+    if (auto read = row.read(documents, config); !read) return read;
+  }
   return Done{};
 }
 

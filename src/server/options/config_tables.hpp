@@ -8,11 +8,22 @@
 #include "base/result.hpp"
 #include "server/options/config.hpp"
 #include "server/options/config_file.hpp"
+#include "server/options/option_traits.hpp"
 
 namespace millrace::server {
 
-/// Whether it is one of the tables that are no options: `[[cron]]`, `[[retry]]`, `[statsd]`,
-/// `[throttles]`.
+/// A table of the config files that is no option.
+struct TableRow {
+  std::string_view key;
+  Outcome<Done> (*read)(std::span<const ConfigDocument> documents, Config& config);
+  Reload reload;
+  Shown shown;
+};
+
+/// `[[cron]]`, `[throttles]`, `[[retry]]`, `[statsd]`.
+[[nodiscard]] std::span<const TableRow> table_rows();
+
+/// Whether it is one of them.
 [[nodiscard]] bool is_table(std::string_view key);
 
 /// Whether it is a table of Faktory's commercial editions that means nothing here.
@@ -23,7 +34,7 @@ namespace millrace::server {
 [[nodiscard]] Outcome<std::vector<ConfigDocument>> read_documents(const std::string& file,
                                                                   std::string folder);
 
-/// Reads the tables that are no options. Where there is no `[statsd]`, DD_DOGSTATSD_URL counts.
+/// Reads them. Where there is no `[statsd]`, DD_DOGSTATSD_URL counts.
 [[nodiscard]] Outcome<Done> apply_tables(std::span<const ConfigDocument> documents, Config& config);
 
 /// Notes the keys and tables of the document's top for which `is_known` is false.

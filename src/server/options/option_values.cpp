@@ -265,4 +265,64 @@ Outcome<Done> set_log(std::string& member, const std::string& text) {
   return Done{};
 }
 
+// ---- for people ---------------------------------------------------------------------------------
+
+std::string shown_text(bool is_on) {
+  return is_on ? "yes" : "no";
+}
+
+std::string shown_text(std::uint32_t number) {
+  return std::to_string(number);
+}
+
+std::string shown_text(std::uint64_t number) {
+  return std::to_string(number);
+}
+
+std::string shown_text(const std::string& text) {
+  return text.empty() ? "none" : text;
+}
+
+std::string shown_text(const std::vector<std::string>& names) {
+  std::string all;
+  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
+  return shown_text(all);
+}
+
+std::string shown_text(const std::optional<Address>& address) {
+  return address ? address->text() : "off";
+}
+
+std::string shown_text(const std::optional<Duration>& timeout) {
+  return timeout ? std::to_string(*timeout / 1s) : "off";
+}
+
+std::string shown_text(const ServerName& name) {
+  return shown_text(name.text);
+}
+
+std::string shown_text(const SyncChoice& sync) {
+  if (sync.mode == SyncChoice::Mode::kAlways) return "always";
+  if (sync.mode == SyncChoice::Mode::kOff) return "off";
+  return "interval:" + std::to_string(sync.interval.count());
+}
+
+std::string shown_text(const PushRules& pushes) {
+  if (!pushes.is_on) return "off";
+  return pushes.after_end == Duration{} ? "on" : std::to_string(pushes.after_end / 1s);
+}
+
+std::string shown_text(const FinishedJobs::Limits& finished) {
+  return std::to_string(finished.jobs_max) + "," + std::to_string(finished.age_max / 1s) + "s";
+}
+
+std::string shown_text(const std::optional<unsigned>& mode) {
+  if (!mode) return "by the umask";
+  std::string digits;
+  for (int shift = 6; shift >= 0; shift -= 3) {
+    digits += static_cast<char>('0' + (*mode >> shift & 7));
+  }
+  return digits;
+}
+
 }  // namespace millrace::server

@@ -10,8 +10,8 @@
 #include "base/result.hpp"
 #include "server/options/config.hpp"
 
-/// Reads the values of options. A problem says what is wrong with the text, and not with which
-/// option.
+/// Reads the values of options, and shows them to people. A problem says what is wrong with the
+/// text, and not with which option.
 namespace millrace::server {
 
 [[nodiscard]] Outcome<Done> set_text(std::string& member, const std::string& text);
@@ -40,5 +40,19 @@ namespace millrace::server {
 [[nodiscard]] Outcome<Done> set_lease(std::chrono::milliseconds& member, const std::string& text);
 /// The problem does not show the text, which may have a password.
 [[nodiscard]] Outcome<Done> set_log(std::string& member, const std::string& text);
+
+[[nodiscard]] std::string shown_text(bool is_on);
+[[nodiscard]] std::string shown_text(std::uint32_t number);
+[[nodiscard]] std::string shown_text(std::uint64_t number);
+[[nodiscard]] std::string shown_text(const std::string& text);
+[[nodiscard]] std::string shown_text(const std::vector<std::string>& names);
+[[nodiscard]] std::string shown_text(const std::optional<Address>& address);
+[[nodiscard]] std::string shown_text(const std::optional<Duration>& timeout);
+[[nodiscard]] std::string shown_text(const ServerName& name);
+[[nodiscard]] std::string shown_text(const SyncChoice& sync);
+[[nodiscard]] std::string shown_text(const PushRules& pushes);
+[[nodiscard]] std::string shown_text(const FinishedJobs::Limits& finished);
+/// The mode of a socket.
+[[nodiscard]] std::string shown_text(const std::optional<unsigned>& mode);
 
 }  // namespace millrace::server

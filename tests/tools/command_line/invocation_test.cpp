@@ -392,28 +392,6 @@ TEST_CASE("config: the file has limits of queues") {
   CHECK(refusal({"--config", bad}).starts_with(bad + ":2: throttles.q: timeout is missing"));
 }
 
-TEST_CASE("config: which changes count at a start only") {
-  const server::Config started = serve({"--max-connections=5", "--password-file=/p"});
-  CHECK(server::options_for_restart(started, started).empty());
-  const server::Config live =
-      serve({"--max-connections=6", "--password-file=/q", "--max-job-size=1"});
-  CHECK(server::options_for_restart(started, live).empty());
-  const server::Config other =
-      serve({"--data=/d", "--beanstalk=off", "--faktory=127.0.0.1:1", "--tls-cert=/c",
-             "--tls-key=/k", "--dead-max-jobs=1", "--sync=off", "--strict-fetch", "--volatile",
-             "--segment-bytes=1048576", "--user=u", "--socket-mode=660", "--insecure"});
-  CHECK(server::options_for_restart(started, other) ==
-        Arguments{"data", "beanstalk", "faktory", "password-file", "tls-cert", "dead-max-jobs",
-                  "sync", "strict-fetch", "volatile", "segment-bytes", "user", "socket-mode",
-                  "insecure"});
-}
-
-TEST_CASE("config: a certificate can be exchanged, and a password set, without a restart") {
-  const server::Config started = serve({"--tls-cert=/c", "--tls-key=/k"});
-  const server::Config wanted = serve({"--tls-cert=/d", "--tls-key=/l", "--password-file=/p"});
-  CHECK(server::options_for_restart(started, wanted).empty());
-}
-
 TEST_CASE("config: version and help print and are done") {
   CHECK(read_invocation({"--version"}).text == server::version_text() + "\n");
   CHECK(read_invocation({"--help"}).action == Action::kPrint);
