@@ -209,6 +209,12 @@ Outcome<Done> check_directory(const ServeContext& context) {
   return refuse_foreign_jobs(config.data);
 }
 
+/// A command is no longer than a segment. That is the size of a file, where `stats` tells of one.
+void set_segment_bytes(Server::Options& options, std::uint64_t segment_bytes) {
+  options.line_bytes_max = std::min<std::uint64_t>(options.line_bytes_max, segment_bytes);
+  options.binlog_bytes_max = options.config.binlog_bytes_max.value_or(segment_bytes);
+}
+
 Result<Ended, StartFailure> run_with_file_journal(Start start) {
   const Config& config = start.context.config;
   if (auto checked = check_directory(start.context); !checked) {
@@ -226,9 +232,7 @@ Result<Ended, StartFailure> run_with_file_journal(Start start) {
     Server::Options& options = start.options;
     // Longer ones could not be moved on a full disk.
     options.job_bytes_cap = segment_bytes - kLongBatchRoom;
-    options.job_bytes_max = std::min(options.job_bytes_max, options.job_bytes_cap);
-    options.line_bytes_max = std::min<std::size_t>(options.line_bytes_max, segment_bytes);
-    options.binlog_bytes_max = config.binlog_bytes_max.value_or(segment_bytes);
+    set_segment_bytes(options, segment_bytes);
   }
   return run(std::move(start), std::move(*journal), file_journal);
 }
@@ -263,7 +267,7 @@ class SharedRun {
         }
       }
       // A standby without a relay has its ports closed.
-      if (!options_.relay) refuse_clients();
+      if (!options_.relays()) refuse_clients();
     }
     context_.log.routine("stopped");
     return Ended{last_signal_};
@@ -333,11 +337,11 @@ class SharedRun {
 
   /// Tries until it is there, or a signal ends that: then there is nothing.
   Opened wait_for_log() {
-    Relay::Options relay = options_.relay.value_or(Relay::Options{});
-    relay.is_encrypted = options_.tls != nullptr;
     Lobby lobby({.clock = clock_,
                  .log = context_.log,
-                 .relay = std::move(relay),
+                 .relay = {.node = context_.config.node,
+                           .own_ports = options_.own_ports,
+                           .is_encrypted = options_.secrets.tls != nullptr},
                  .clients_max = options_.clients_max,
                  .web_connections_max = options_.web_connections_max});
     const SignalWatch watch(lobby.poller(), signals_, [this](int signal) { note(signal); });
@@ -366,7 +370,7 @@ class SharedRun {
   }
 
   Outcome<Done> let_in_to(Lobby& lobby) {
-    if (!options_.relay || lobby.is_open()) return Done{};
+    if (!options_.relays() || lobby.is_open()) return Done{};
     auto sockets = duplicate(sockets_);
     if (!sockets) return sockets.error();
     Outcome<Done> opened = Done{};
@@ -457,32 +461,25 @@ Result<Ended, StartFailure> serve(const Config& config, const Log& log, const St
                                               .has_web = config.web.has_value(),
                                               .web_connections_max = kWebConnectionsMax});
   if (!connections) return failure(Step::kOther, connections.error());
-  const Outcome<Secrets> secrets = read_secrets(config, log);
+  const Outcome<Server::Secrets> secrets = read_secrets(config, log);
   if (!secrets) return failure(Step::kOther, secrets.error());
-  Server::Options options = server_options(config, *secrets);
+  Server::Options options{.config = config, .secrets = *secrets};
+  set_segment_bytes(options, config.segment_bytes);
   options.step = &step;
   options.clients_max = connections->clients;
   options.web_connections_max = connections->web;
   options.random_seed = random_number();
   options.lock_secret = {.low = random_number(), .high = random_number()};
-  options.node = config.node;
   if (config.personality.announcement == Personality::Announcement::kBeanstalkd) {
     options.on_visit = announce_visit;
   }
   // The order matters: ports below 1024 need root, and the journal must belong to the user.
   auto sockets = open_ports(config, options, log);
   if (!sockets) return failure(Step::kListen, sockets.error());
-  if (!config.log.empty()) {
-    options.log_url = engines::shown_url(config.log);
-    options.own_ports = tell_ports(*sockets, config);
-  }
-  if (!config.log.empty() && !config.keeps_ports_closed) {
-    options.relay = Relay::Options{.node = config.node, .own_ports = options.own_ports};
-  }
+  if (!config.log.empty()) options.own_ports = tell_ports(*sockets, config);
   if (auto given_up = give_up_rights(config, *sockets); !given_up) return given_up.error();
-  Config in_force = config;
   ServiceManager manager(config.handover, process_id(), log);
-  Start start{{config, starter, log, in_force, manager}, options, std::move(*sockets), signals};
+  Start start{{config, starter, log, manager}, options, std::move(*sockets), signals};
   if (!config.log.empty()) return run_with_shared_log(std::move(start));
   if (!config.is_volatile) return run_with_file_journal(std::move(start));
   return run(std::move(start), std::make_unique<journal::VolatileJournal>(), nullptr);

@@ -9,6 +9,7 @@
 #include "beanstalk/argument.hpp"
 #include "faktory/json/text.hpp"
 #include "http/kit/text.hpp"
+#include "server/options/tables/retry_options.hpp"
 #include "server/options/throttle_matcher.hpp"
 #include "server/process/process.hpp"
 #include "server/protocol_settings.hpp"
@@ -21,11 +22,23 @@ namespace {
 constexpr Duration kReplayLogInterval = 1s;
 
 /// The names of this server for browsers: those that were given, and its own.
-std::vector<std::string> web_hosts(const Server::Options& options, const HostFacts& host) {
-  std::vector<std::string> names = options.web_hosts;
+std::vector<std::string> web_hosts(const Config& config, const HostFacts& host) {
+  std::vector<std::string> names = config.web_hosts;
   names.push_back(lower_case(host.hostname));
-  if (options.web) names.push_back(lower_case(options.web->host));
+  if (config.web) names.push_back(lower_case(config.web->host));
   return names;
+}
+
+FinishedJobs::Limits finished_limits(const Config& config) {
+  FinishedJobs::Limits limits = config.finished;
+  limits.is_durable = config.is_finished_durable;
+  return limits;
+}
+
+WorkerRules worker_rules(const Config& config) {
+  return {.timeout = config.worker_timeout,
+          .poison_after = config.poison_after,
+          .extends = config.extends_while_alive};
 }
 
 /// By those who fetch such jobs. See `http::Site::is_queue_name`.
@@ -70,9 +83,9 @@ Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, 
       broker_(ledger_, work_units_,
               {.random_seed = options_.random_seed,
                .lock_secret = options_.lock_secret,
-               .dead_jobs_max = options_.dead_jobs_max,
-               .pushes = options_.pushes,
-               .finished = options_.finished}),
+               .dead_jobs_max = options_.config.dead_jobs_max,
+               .pushes = options_.config.pushes,
+               .finished = finished_limits(options_.config)}),
       beanstalk_(broker_, work_units_, beanstalk_settings(options_, *journal_), clock.now()),
       faktory_(broker_, work_units_, faktory_settings(options_), clock.now()),
       loop_({.broker = broker_,
@@ -101,32 +114,33 @@ Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, 
                     .log = log,
                     .on_step = [this] { cron_.look_again(); }}),
       notices_(log, ledger_, *journal_),
-      connections_({.poller = poller_,
-                    .turn = loop_.turn,
-                    .ticker = loop_.ticker,
-                    .clock = clock,
-                    .log = log,
-                    .unsent_bytes_max = options_.unsent_bytes_max,
-                    .kept_input_bytes_max = options_.kept_input_bytes_max,
-                    .is_fetch_strict = options_.is_fetch_strict,
-                    .on_removed =
-                        [this](int descriptor) {
-                          if (options_.on_visit) options_.on_visit(Visit::kOver, descriptor);
-                        }}),
+      connections_(
+          {.poller = poller_,
+           .turn = loop_.turn,
+           .ticker = loop_.ticker,
+           .clock = clock,
+           .log = log,
+           .unsent_bytes_max = options_.unsent_bytes_max,
+           .kept_input_bytes_max = options_.kept_input_bytes_max,
+           .is_fetch_strict = options_.config.is_fetch_strict || !options_.config.log.empty(),
+           .on_removed =
+               [this](int descriptor) {
+                 if (options_.on_visit) options_.on_visit(Visit::kOver, descriptor);
+               }}),
       instance_(random_number()),
       report_key_(shared == nullptr ? std::string_view() : web_password()),
       node_reporter_(poller_, [this](const SocketName& leader) {
         return listening_.may_reach("web", leader);
       }) {
   broker_.watch_losses(&notices_);
-  cron_.set(options_.cron);
-  statsd_.set(options_.statsd);
-  broker_.admin().set_retry_delays(retry_delays(options_.retries, work_units_));
-  if (options_.memory_bytes_max == 0) return;
-  if (options_.is_volatile) {
-    ledger_.memory().limit(options_.memory_bytes_max);
+  cron_.set(options_.config.cron);
+  statsd_.set(options_.config.statsd);
+  broker_.admin().set_retry_delays(retry_delays(options_.config.retries, work_units_));
+  if (options_.config.memory_bytes_max == 0) return;
+  if (options_.config.is_volatile) {
+    ledger_.memory().limit(options_.config.memory_bytes_max);
   } else {
-    ledger_.memory().limit(*journal_, options_.memory_bytes_max);
+    ledger_.memory().limit(*journal_, options_.config.memory_bytes_max);
   }
 }
 
@@ -138,19 +152,21 @@ Server::~Server() {
 // ---- starting -----------------------------------------------------------------------------------
 
 Outcome<Server::Sockets> Server::bind(const Options& options, Sockets given, const Log& log) {
-  auto beanstalk = bind_port("beanstalk", options.beanstalk, std::move(given.beanstalk), log);
+  auto beanstalk =
+      bind_port("beanstalk", options.config.beanstalk, std::move(given.beanstalk), log);
   if (!beanstalk) return beanstalk.error();
-  auto faktory = bind_port("faktory", options.faktory, std::move(given.faktory), log);
+  auto faktory = bind_port("faktory", options.config.faktory, std::move(given.faktory), log);
   if (!faktory) return faktory.error();
-  auto web = bind_port("web", options.web, std::move(given.web), log);
+  auto web = bind_port("web", options.config.web, std::move(given.web), log);
   if (!web) return web.error();
   Sockets sockets{std::move(*beanstalk), std::move(*faktory), std::move(*web)};
-  if (options.is_insecure) return sockets;
+  if (options.config.is_insecure) return sockets;
   if (is_open_to_others(sockets.beanstalk)) return refuse_to_open("beanstalk", *sockets.beanstalk);
-  if (is_open_to_others(sockets.faktory) && options.password.empty()) {
+  if (is_open_to_others(sockets.faktory) && options.secrets.password.empty()) {
     return refuse_to_open("faktory", *sockets.faktory);
   }
-  if (is_open_to_others(sockets.web) && options.password.empty() && options.web_password.empty()) {
+  if (is_open_to_others(sockets.web) && options.secrets.password.empty() &&
+      options.config.web_password.empty()) {
     return refuse_to_open("web", *sockets.web);
   }
   return sockets;
@@ -175,7 +191,7 @@ Outcome<Done> Server::open(Sockets sockets) {
   if (shared_ != nullptr) {
     for (const Gate& gate : gates_) listening_.add(gate.name, gate.listener->descriptor());
     if (web_) listening_.add("web", web_->descriptor());
-    if (!options_.relay) return Done{};
+    if (!options_.relays()) return Done{};
     return open_relay();
   }
   // Only this process can append to the log, so it stands by for no time.
@@ -184,7 +200,7 @@ Outcome<Done> Server::open(Sockets sockets) {
 
 Outcome<Done> Server::lead(Epoch epoch) {
   begin_time();
-  broker_.admin().set_worker_rules(options_.workers, clock_.now());
+  broker_.admin().set_worker_rules(worker_rules(options_.config), clock_.now());
   set_throttles();
   role_.lead(epoch);
   loop_.commits.lead(epoch);
@@ -220,24 +236,25 @@ void Server::add_web(BoundSocket socket) {
                         .log = log_},
       WebService::Options{
           .guard = {.password = web_password(),
-                    .is_read_only = options_.is_web_read_only,
-                    .checks_host = options_.checks_host_for_others || socket.is_local(),
-                    .hosts = web_hosts(options_, host),
-                    .hosts_option = options_.web_hosts_option},
+                    .is_read_only = options_.config.is_web_read_only,
+                    .checks_host =
+                        options_.config.personality.checks_host_for_others || socket.is_local(),
+                    .hosts = web_hosts(options_.config, host),
+                    .hosts_option = options_.config.personality.web_hosts_option},
           .facts = {.version = MILLRACE_VERSION,
                     .hostname = host.hostname,
                     .pid = process_id(),
                     .instance = random_instance_id(),
                     .started_at = clock_.now(),
-                    .name = options_.name,
-                    .name_color = options_.name_color,
-                    .options = options_.shown_options,
-                    .is_read_only = options_.is_web_read_only},
-          .data_directory = options_.data_directory,
+                    .name = options_.config.name.text,
+                    .name_color = options_.config.name.color,
+                    .options = shown_options(options_.config),
+                    .is_read_only = options_.config.is_web_read_only},
+          .data_directory = options_.config.is_volatile ? "" : options_.config.data,
           // A job may be pushed over the API that may be pushed over FWP.
-          .job_bytes_max = std::max(options_.job_bytes_max, options_.line_bytes_max),
+          .job_bytes_max = std::max(options_.job_bytes_max(), options_.line_bytes_max),
           .connections_max = options_.web_connections_max,
-          .tls = options_.tls,
+          .tls = options_.secrets.tls,
           .traffic = [this] { return traffic(); },
           .cluster = [this] { return cluster(); },
           .report_key = report_key_,
@@ -320,7 +337,7 @@ void Server::begin_time() {
 }
 
 void Server::set_throttles() {
-  broker_.admin().set_throttle_rules(throttle_rules(options_.throttles), clock_.now());
+  broker_.admin().set_throttle_rules(throttle_rules(options_.config.throttles), clock_.now());
   // Clients that wait may be served.
   loop_.turn.request();
 }
@@ -401,40 +418,37 @@ Admission Server::look_for_room(Admission admission, Time now) {
 
 void Server::admit(const Gate& gate, Listener::Accepted accepted) {
   CHECK(role_.admits_clients());
-  const bool is_encrypted = options_.tls && !accepted.is_unix;
-  auto tls = is_encrypted ? std::make_unique<TlsStream>(*options_.tls) : nullptr;
+  const bool is_encrypted = options_.secrets.tls && !accepted.is_unix;
+  auto tls = is_encrypted ? std::make_unique<TlsStream>(*options_.secrets.tls) : nullptr;
   if (options_.on_visit) options_.on_visit(Visit::kBegun, accepted.descriptor);
   connections_.add(accepted.descriptor, std::move(tls),
                    gate.open_session(std::move(accepted.peer)));
 }
 
-void Server::reload(const Options& options) {
-  const bool has_password = !options.password.empty();
-  const std::string before = web_password();
-  if (has_password) options_.password = options.password;
-  if (has_password || !options.web_password.empty()) options_.web_password = options.web_password;
-  if (shared_ != nullptr && web_password() != before) report_key_ = ReportKey(web_password());
-  options_.connections_max = options.connections_max;
-  options_.job_bytes_max = std::min(options.job_bytes_max, options_.job_bytes_cap);
-  options_.shown_options = options.shown_options;
-  options_.cron = options.cron;
-  cron_.set(options_.cron);
-  options_.statsd = options.statsd;
-  statsd_.set(options_.statsd);
-  broker_.admin().set_retry_delays(retry_delays(options.retries, work_units_));
-  faktory_.set_password(options_.password);
-  faktory_.set_connections_max(options.connections_max);
-  faktory_.set_description(options.description);
-  beanstalk_.set_job_bytes_max(options_.job_bytes_max);
-  if (options_.throttles != options.throttles) {
-    options_.throttles = options.throttles;
-    if (role_.name() == Role::Name::kServing) set_throttles();
-  }
+std::vector<std::string> Server::reload(const Config& wanted, const Secrets& secrets) {
+  const std::string web_password_before = web_password();
+  const std::vector<ThrottleRule> throttles_before = options_.config.throttles;
+  std::vector<std::string> waiting = server::reload(options_.config, wanted);
+  const Config& config = options_.config;
+  if (!secrets.password.empty()) options_.secrets.password = secrets.password;
   // Shared with the options that they come from, as before.
-  if (options.tls && options_.tls) options_.tls = options.tls;
-  if (!web_) return;
-  web_->show_options(options.shown_options);
-  web_->reload(web_password(), report_key_, options_.tls);
+  if (secrets.tls && options_.secrets.tls) options_.secrets.tls = secrets.tls;
+  if (shared_ != nullptr && web_password() != web_password_before) {
+    report_key_ = ReportKey(web_password());
+  }
+  cron_.set(config.cron);
+  statsd_.set(config.statsd);
+  broker_.admin().set_retry_delays(retry_delays(config.retries, work_units_));
+  faktory_.set_password(options_.secrets.password);
+  faktory_.set_connections_max(config.connections_max);
+  faktory_.set_description(config.description);
+  beanstalk_.set_job_bytes_max(options_.job_bytes_max());
+  const bool is_serving = role_.name() == Role::Name::kServing;
+  if (is_serving && config.throttles != throttles_before) set_throttles();
+  if (!web_) return waiting;
+  web_->show_options(shown_options(config));
+  web_->reload(web_password(), report_key_, options_.secrets.tls);
+  return waiting;
 }
 
 // ---- stopping -----------------------------------------------------------------------------------

@@ -1,12 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/limits.hpp"
@@ -26,7 +26,7 @@
 #include "server/net/poller.hpp"
 #include "server/net/tls.hpp"
 #include "server/notices.hpp"
-#include "server/options/tables/retry_options.hpp"
+#include "server/options/config.hpp"
 #include "server/process/clock.hpp"
 #include "server/process/logging.hpp"
 #include "server/relay/own_ports.hpp"
@@ -49,58 +49,41 @@ class Server : private Duties, private Deadline {
   /// What a client does, as far as it shows from outside.
   enum class Visit { kBegun, kOver };
 
+  /// The password and the certificate that the configuration names.
+  struct Secrets {
+    std::string password;  ///< of the Faktory port; empty: none
+    /// Of all ports but unix sockets; null: plain. Shared by all copies of the options.
+    std::shared_ptr<const TlsContext> tls;
+  };
+
+  /// The configuration, and what only the process knows.
   struct Options {
-    std::optional<Address> beanstalk;  ///< nullopt: the port stays closed
-    std::optional<Address> faktory;
-    std::optional<Address> web;
-    std::string web_password;            ///< of the web port; empty: the Faktory port's
-    bool is_web_read_only = false;       ///< the web port changes nothing
-    std::vector<std::string> web_hosts;  ///< its own names, in lower case
-    bool checks_host_for_others = true;  ///< see `Personality`
-    const char* web_hosts_option = "--web-host";
-    std::string name;                        ///< in the web UI; empty: none
-    std::string name_color;                  ///< of its bar there
-    std::string password;                    ///< of the Faktory port; empty: none
-    std::shared_ptr<const TlsContext> tls;   ///< of all ports but unix sockets, null: plain;
-                                             ///< shared by all copies of the options
+    Config config;
+    Secrets secrets;
     LoopStep* step = nullptr;                ///< outlives the server; null: nobody asks
     std::function<bool()> goes_on;           ///< asked while the log is read: false ends that
-    std::uint64_t connections_max = 0;       ///< of the Faktory port; 0: any number
     std::uint64_t clients_max = UINT64_MAX;  ///< of both job ports; further ones are not let in
     std::size_t web_connections_max = kWebConnectionsMax;
-    std::string description = faktory::Settings{}.description;
-    std::size_t dead_jobs_max = Broker::Options{}.dead_jobs_max;
-    PushRules pushes = {};
-    FinishedJobs::Limits finished = {};
-    WorkerRules workers;
-    std::size_t job_bytes_max = kPutBytesMaxDefault;  ///< a body put over beanstalk
     /// On a small volume no body is longer: no segment would hold it.
     std::size_t job_bytes_cap = kBodyBytesMax;
     std::uint64_t binlog_bytes_max = beanstalk::Settings{}.binlog_bytes_max;  ///< shown in `stats`
     std::size_t line_bytes_max = faktory::Settings{}.line_bytes_max;          ///< a Faktory command
-    std::vector<RetryRule> retries;       ///< when failed jobs run again
-    std::vector<ThrottleRule> throttles;  ///< limits of queues
-    std::uint64_t memory_bytes_max = 0;   ///< what jobs may take; 0: no limit
-    bool is_fetch_strict = false;         ///< see `ClientSession::Parts`
-    bool is_volatile = false;             ///< the journal keeps nothing
     std::size_t unsent_bytes_max = kUnsentBytesMax;
     std::size_t kept_input_bytes_max = kKeptInputBytesMax;
-    bool is_insecure = false;
     std::uint64_t random_seed = 0;
     LockSecret lock_secret{};     ///< see `Broker::Options`
-    std::string node;             ///< the name among the servers that share the log; or empty
     std::uint64_t takeovers = 0;  ///< by servers of this process before
-    std::string log_url;          ///< of the shared log, as it may be shown; or empty
     std::string own_ports;        ///< as the other servers are told of them
-    std::optional<Relay::Options> relay;  ///< nullopt: a standby keeps its ports closed
     /// Called when a client connects and when it has left, with its descriptor. Another client may
     /// have the descriptor before the second call. May be empty.
     std::function<void(Visit visit, int descriptor)> on_visit = {};
-    SharedCronTable cron = std::make_shared<const CronTable>();  ///< while another server serves,
-                                                                 ///< its entries wait
-    std::optional<StatsdOptions> statsd;                         ///< nullopt: nothing is sent
-    std::string data_directory;  ///< of the journal; empty: it is not on a disk
-    std::vector<std::pair<std::string, std::string>> shown_options;  ///< on the web
+
+    /// Of a body put over beanstalk.
+    [[nodiscard]] std::size_t job_bytes_max() const {
+      return std::min(config.job_bytes_max, job_bytes_cap);
+    }
+    /// False: the ports of a standby are closed.
+    [[nodiscard]] bool relays() const { return !config.log.empty() && !config.keeps_ports_closed; }
   };
 
   struct Port {
@@ -157,11 +140,10 @@ class Server : private Duties, private Deadline {
   void drain_beanstalk() { beanstalk_.drain(); }
   void drain();
 
-  /// Takes from `options` what may change while it serves: the password and the certificate, for
-  /// clients that connect from now on; `connections_max`; `description`; `job_bytes_max`;
-  /// `throttles`; `cron`; `statsd`; `shown_options`. A certificate can be exchanged, not added or
-  /// removed; and a password not removed.
-  void reload(const Options& options);
+  /// Takes what may change while it serves: see `reload` of options/config.hpp, whose answer it
+  /// gives. The password and the certificate are those of clients that connect from now on. A
+  /// certificate can be exchanged, not added or removed; and a password not removed.
+  std::vector<std::string> reload(const Config& wanted, const Secrets& secrets);
 
   /// Those in force: as they were given, with what was reloaded since.
   [[nodiscard]] const Options& options() const { return options_; }

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <utility>
 
+#include "engines/log_url.hpp"
 #include "server/cluster/dead_leaders.hpp"
 #include "server/relay/leader_address.hpp"
 #include "server/server.hpp"
@@ -26,7 +27,7 @@ http::LeadershipFacts Server::leadership() const {
   if (shared_ == nullptr) return {};
   const Time now = clock_.now();
   http::LeadershipFacts facts{
-      .node = options_.node,
+      .node = options_.config.node,
       .relayed = relay_ ? relay_->relayed_count() : 0,
       .takeovers = options_.takeovers + (has_taken_over() ? 1 : 0),
       .log = shared_->figures(),
@@ -48,7 +49,7 @@ http::LeadershipFacts Server::leadership() const {
 
 http::NodeReport Server::own_report() const {
   const http::LeadershipFacts facts = leadership();
-  return {.node = options_.node,
+  return {.node = options_.config.node,
           .instance = instance_,
           .epoch = facts.epoch,
           .version = MILLRACE_VERSION,
@@ -69,7 +70,7 @@ std::vector<std::string> Server::out_of_reach() const {
 http::ClusterFacts Server::cluster() const {
   if (shared_ == nullptr) return {};
   http::ClusterFacts facts{.leadership = leadership(),
-                           .log_url = options_.log_url,
+                           .log_url = engines::shown_url(options_.config.log),
                            .nodes = {{.told = own_report(), .leads = true}},
                            .takeovers = shared_->takeovers()};
   const Time now = clock_.now();
@@ -80,7 +81,7 @@ http::ClusterFacts Server::cluster() const {
 
 /// One of a server that follows another leader is of no use, and one of a namesake neither.
 void Server::take_report(http::NodeReport report) {
-  if (!has_taken_over() || report.node == options_.node) return;
+  if (!has_taken_over() || report.node == options_.config.node) return;
   if (report.epoch != static_cast<std::uint64_t>(journal_->epoch())) return;
   const Time now = clock_.now();
   const std::string node = report.node;
@@ -90,7 +91,7 @@ void Server::take_report(http::NodeReport report) {
 
 void Server::report(Time now, const std::optional<SharedJournal::Leader>& leader) {
   std::optional<Address> address;
-  if (leader && !leader->has_released && !leader->holds && leader->node != options_.node) {
+  if (leader && !leader->has_released && !leader->holds && leader->node != options_.config.node) {
     // Others would take the signature for a wrong password.
     const bool is_read = takes_reports_of(leader->notes, options_.own_ports);
     if (is_read) address = find_leader_port(leader->notes, options_.own_ports, "web");
@@ -101,12 +102,13 @@ void Server::report(Time now, const std::optional<SharedJournal::Leader>& leader
     std::string text = encode(own_report());
     std::string signature = report_key_.sign(text);
     return NodeReporter::Signed{
-        .report = std::move(text), .signature = std::move(signature), .tls = options_.tls};
+        .report = std::move(text), .signature = std::move(signature), .tls = options_.secrets.tls};
   });
 }
 
 const std::string& Server::web_password() const {
-  return options_.web_password.empty() ? options_.password : options_.web_password;
+  const std::string& own = options_.config.web_password;
+  return own.empty() ? options_.secrets.password : own;
 }
 
 }  // namespace millrace::server

@@ -21,10 +21,10 @@ void Server::let_in(const Gate& gate, Listener::Accepted accepted) {
 }
 
 Relay::Options Server::relay_options() const {
-  Relay::Options options = options_.relay.value_or(Relay::Options{});
-  options.is_encrypted = options_.tls != nullptr;
-  options.listening = listening_;
-  return options;
+  return {.node = options_.config.node,
+          .own_ports = options_.own_ports,
+          .is_encrypted = options_.secrets.tls != nullptr,
+          .listening = listening_};
 }
 
 Outcome<Done> Server::open_relay() {
@@ -37,7 +37,7 @@ Outcome<Done> Server::open_relay() {
 
 /// Of an encrypted connection nothing can be seen without answering it.
 bool Server::redirects_web() const {
-  return options_.tls && !web_->address().is_unix();
+  return options_.secrets.tls && !web_->address().is_unix();
 }
 
 /// The web port goes on with the same socket when this server leads, so nobody is refused then.

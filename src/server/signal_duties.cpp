@@ -66,8 +66,8 @@ void log_ignored(const IgnoredKey& ignored, const Config& config, const Log& log
 
 }  // namespace
 
-Outcome<Secrets> read_secrets(const Config& config, const Log& log) {
-  Secrets secrets;
+Outcome<Server::Secrets> read_secrets(const Config& config, const Log& log) {
+  Server::Secrets secrets;
   const Outcome<std::string> password = password_of(config, log);
   if (!password) return password.error();
   secrets.password = *password;
@@ -80,45 +80,6 @@ Outcome<Secrets> read_secrets(const Config& config, const Log& log) {
   // Shared with the options of the server.
   secrets.tls = std::make_shared<const TlsContext>(std::move(*tls));
   return secrets;
-}
-
-Server::Options server_options(const Config& config, const Secrets& secrets) {
-  return {.beanstalk = config.beanstalk,
-          .faktory = config.faktory,
-          .web = config.web,
-          .web_password = config.web_password,
-          .is_web_read_only = config.is_web_read_only,
-          .web_hosts = config.web_hosts,
-          .checks_host_for_others = config.personality.checks_host_for_others,
-          .web_hosts_option = config.personality.web_hosts_option,
-          .name = config.name.text,
-          .name_color = config.name.color,
-          .password = secrets.password,
-          .tls = secrets.tls,
-          .connections_max = config.connections_max,
-          .description = config.description,
-          .dead_jobs_max = config.dead_jobs_max,
-          .pushes = config.pushes,
-          .finished = {.jobs_max = config.finished.jobs_max,
-                       .age_max = config.finished.age_max,
-                       .is_durable = config.is_finished_durable},
-          .workers = {.timeout = config.worker_timeout,
-                      .poison_after = config.poison_after,
-                      .extends = config.extends_while_alive},
-          .job_bytes_max = config.job_bytes_max,
-          .binlog_bytes_max = config.binlog_bytes_max.value_or(config.segment_bytes),
-          .line_bytes_max =
-              std::min<std::uint64_t>(faktory::Settings{}.line_bytes_max, config.segment_bytes),
-          .retries = config.retries,
-          .throttles = config.throttles,
-          .memory_bytes_max = config.memory_bytes_max,
-          .is_fetch_strict = config.is_fetch_strict || !config.log.empty(),
-          .is_volatile = config.is_volatile,
-          .is_insecure = config.is_insecure,
-          .cron = config.cron,
-          .statsd = config.statsd,
-          .data_directory = config.is_volatile ? "" : config.data,
-          .shown_options = shown_options(config)};
 }
 
 void log_ignored_keys(const Config& config, const Log& log) {
@@ -167,7 +128,7 @@ Outcome<SignalDuties::Reread> SignalDuties::read_again(const ServeContext& conte
   Outcome<Config> config =
       context.starter.read_config ? context.starter.read_config() : Outcome<Config>(context.config);
   if (!config) return config.error();
-  Outcome<Secrets> secrets = read_secrets(*config, context.log);
+  Outcome<Server::Secrets> secrets = read_secrets(*config, context.log);
   if (!secrets) return secrets.error();
   return Reread{.config = std::move(*config), .secrets = std::move(*secrets)};
 } catch (const std::exception& exception) {
@@ -203,11 +164,8 @@ void SignalDuties::finish_reload() {
 }
 
 void SignalDuties::apply(Reread wanted) {
-  SharedCronTable before = context_.in_force.cron;
-  const std::vector<std::string> waiting = reload(context_.in_force, wanted.config);
-  Server::Options options = server_options(wanted.config, wanted.secrets);
-  options.shown_options = shown_options(context_.in_force);
-  server_.reload(options);
+  SharedCronTable before = server_.options().config.cron;
+  const std::vector<std::string> waiting = server_.reload(wanted.config, wanted.secrets);
   context_.log.routine("reloaded");
   log_ignored_keys(wanted.config, context_.log);
   if (!waiting.empty()) context_.log.event("restart_needed", {{"options", join(waiting)}});

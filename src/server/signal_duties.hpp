@@ -3,7 +3,6 @@
 #include <csignal>
 #include <functional>
 #include <future>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,17 +16,8 @@
 
 namespace millrace::server {
 
-/// The files that SIGHUP reads again.
-struct Secrets {
-  std::string password;
-  /// Shared with the options of the server; null: none.
-  std::shared_ptr<const TlsContext> tls;
-};
-
-[[nodiscard]] Outcome<Secrets> read_secrets(const Config& config, const Log& log);
-
-/// Those that follow from the configuration alone.
-[[nodiscard]] Server::Options server_options(const Config& config, const Secrets& secrets);
+/// Reads the files that `config` names.
+[[nodiscard]] Outcome<Server::Secrets> read_secrets(const Config& config, const Log& log);
 
 /// Tells the log of the keys of config files that have no effect.
 void log_ignored_keys(const Config& config, const Log& log);
@@ -37,7 +27,6 @@ struct ServeContext {
   const Config& config;
   const Starter& starter;
   const Log& log;
-  Config& in_force;  ///< with what was reloaded
   ServiceManager& manager;
   std::function<void()> on_stop = [] {};  ///< called when a signal ends the server
 };
@@ -69,7 +58,7 @@ class SignalDuties {
   /// All that SIGHUP reads. A problem in any part of it changes nothing.
   struct Reread {
     Config config;
-    Secrets secrets;
+    Server::Secrets secrets;
   };
 
   [[nodiscard]] static Outcome<Reread> read_again(const ServeContext& context);

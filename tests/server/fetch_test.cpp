@@ -18,7 +18,7 @@ SocketClient join(RunningServer& running) {
 
 Server::Options strict() {
   Server::Options options = RunningServer::default_options();
-  options.is_fetch_strict = true;
+  options.config.is_fetch_strict = true;
   return options;
 }
 

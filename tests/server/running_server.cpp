@@ -16,8 +16,15 @@ constexpr int kRestingLooks = 8;
 }  // namespace
 
 Server::Options RunningServer::default_options() {
-  return {.beanstalk = Address{.host = "127.0.0.1", .port = 0},
-          .faktory = Address{.host = "127.0.0.1", .port = 0}};
+  Server::Options options;
+  Config& config = options.config;
+  config.beanstalk = Address{.host = "127.0.0.1", .port = 0};
+  config.faktory = Address{.host = "127.0.0.1", .port = 0};
+  config.web.reset();
+  config.data.clear();
+  config.worker_timeout.reset();
+  config.poison_after = 0;
+  return options;
 }
 
 RunningServer::RunningServer(Setup setup) {

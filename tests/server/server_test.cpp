@@ -6,6 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "server/running_server.hpp"
 #include "support/doctest.hpp"
@@ -14,6 +18,25 @@
 namespace millrace::server {
 namespace {
 
+/// What the tests of ports set.
+struct Ports {
+  std::optional<Address> beanstalk;
+  std::optional<Address> faktory;
+  std::optional<Address> web;
+  std::string password;
+  bool is_insecure = false;
+};
+
+Server::Options with(Ports ports) {
+  Server::Options options = RunningServer::default_options();
+  options.config.beanstalk = std::move(ports.beanstalk);
+  options.config.faktory = std::move(ports.faktory);
+  options.config.web = std::move(ports.web);
+  options.config.is_insecure = ports.is_insecure;
+  options.secrets.password = std::move(ports.password);
+  return options;
+}
+
 /// A server that is opened and not run.
 struct Opened {
   ManualClock clock;
@@ -21,9 +44,9 @@ struct Opened {
   Server server;
   Outcome<Done> outcome;
 
-  explicit Opened(Server::Options options, std::unique_ptr<FakeJournal> journal = nullptr)
-      : server(std::move(options), journal ? std::move(journal) : std::make_unique<FakeJournal>(),
-               clock, log),
+  explicit Opened(Ports ports, std::unique_ptr<FakeJournal> journal = nullptr)
+      : server(with(std::move(ports)),
+               journal ? std::move(journal) : std::make_unique<FakeJournal>(), clock, log),
         outcome(server.open()) {}
 };
 
@@ -132,8 +155,8 @@ TEST_CASE("server: while the journal is read it says how far it is, and no port 
     REQUIRE(broker.put({.queue = "old", .body = "job"}, Time{1s}));
     journal->to_replay.push_back(ledger.take_batch());
   }
-  const Server::Options options{
-      .beanstalk = loopback(0), .faktory = loopback(0), .web = loopback(0)};
+  const Server::Options options =
+      with({.beanstalk = loopback(0), .faktory = loopback(0), .web = loopback(0)});
   std::string logged;
   const Log log([&](std::string_view line) { logged += line; });
   auto sockets = Server::bind(options, {}, log);
@@ -220,6 +243,29 @@ TEST_CASE("server: while stopping nobody else is let in") {
   running.on_loop([&] { running.server().stop(); });
   Opened other({.beanstalk = running.address("beanstalk")});
   CHECK(other.outcome);
+}
+
+TEST_CASE("server: what a reload takes is in force, and the rest needs a restart") {
+  RunningServer running;
+  running.on_loop([&] {
+    Server& server = running.server();
+    Config wanted = server.options().config;
+    wanted.description = "Faktory Enterprise";
+    wanted.retries = {{.queue = "q", .delays = {.factor = 2}}};
+    wanted.job_bytes_max = 3;
+    wanted.user = "other";
+    CHECK(server.reload(wanted, {.password = "secret", .tls = nullptr}) ==
+          std::vector<std::string>{"user"});
+    const Server::Options& options = server.options();
+    CHECK(options.config.description == wanted.description);
+    CHECK(options.config.retries.size() == 1);
+    CHECK(options.config.user.empty());
+    CHECK(options.secrets.password == "secret");
+    (void)server.reload(wanted, {});
+    CHECK(options.secrets.password == "secret");
+  });
+  SocketClient client = running.connect("beanstalk");
+  CHECK(client.ask("put 0 0 60 4\r\nlong\r\n", "JOB_TOO_BIG\r\n") == "JOB_TOO_BIG\r\n");
 }
 
 TEST_CASE("server: drain mode refuses puts, and nothing else") {

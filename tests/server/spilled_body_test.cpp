@@ -40,7 +40,7 @@ struct SpillingServer {
     auto journal = journal::FileJournal::open(files, directory, {.segment_bytes = 1 << 20});
     REQUIRE_MESSAGE(journal, journal.error().text);
     RunningServer::Setup made = with_web();
-    made.options.memory_bytes_max = 40'000;
+    made.options.config.memory_bytes_max = 40'000;
     log = journal->get();
     made.journal = std::move(*journal);
     return made;

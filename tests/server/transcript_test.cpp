@@ -61,10 +61,10 @@ class SocketDriver final : public test::Driver {
   static Server::Options options_of(const Transcript& transcript) {
     Server::Options options = RunningServer::default_options();
     for (const auto& [name, value] : transcript.options) {
-      if (name == "job_bytes_max") options.job_bytes_max = std::stoull(value);
+      if (name == "job_bytes_max") options.config.job_bytes_max = std::stoull(value);
       if (name == "line_bytes_max") options.line_bytes_max = std::stoull(value);
-      if (name == "connections_max") options.connections_max = std::stoull(value);
-      if (name == "password") options.password = value;
+      if (name == "connections_max") options.config.connections_max = std::stoull(value);
+      if (name == "password") options.secrets.password = value;
     }
     return options;
   }

@@ -250,7 +250,7 @@ TEST_CASE(
     "connection: when unread replies take too much, the one that has not read for longest is "
     "dropped") {
   RunningServer::Setup setup;
-  setup.options.job_bytes_max = kLargeBody;
+  setup.options.config.job_bytes_max = kLargeBody;
   setup.options.unsent_bytes_max = kLargeBody;
   RunningServer running(std::move(setup));
   SocketClient deaf = running.connect("beanstalk");
@@ -272,7 +272,7 @@ TEST_CASE(
 
 TEST_CASE("connection: replies that many ask for at once do not fill the memory") {
   RunningServer::Setup setup;
-  setup.options.job_bytes_max = kLargeBody;
+  setup.options.config.job_bytes_max = kLargeBody;
   setup.options.unsent_bytes_max = kLargeBody;
   RunningServer running(std::move(setup));
   SocketClient producer = running.connect("beanstalk");

@@ -177,7 +177,7 @@ TEST_CASE("listener: a socket file that somebody else has put there since is lef
 TEST_CASE("listener: clients come through a unix socket") {
   const Scratch scratch;
   RunningServer::Setup setup;
-  setup.options.beanstalk = Address{.path = scratch.path("socket")};
+  setup.options.config.beanstalk = Address{.path = scratch.path("socket")};
   RunningServer running(std::move(setup));
   SocketClient client = running.connect("beanstalk");
   CHECK(client.ask("use a\r\n", "USING a\r\n") == "USING a\r\n");

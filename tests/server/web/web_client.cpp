@@ -8,8 +8,8 @@ namespace millrace::server {
 
 RunningServer::Setup with_web(std::string password) {
   RunningServer::Setup setup;
-  setup.options.web = Address{.host = "127.0.0.1", .port = 0};
-  setup.options.password = std::move(password);
+  setup.options.config.web = Address{.host = "127.0.0.1", .port = 0};
+  setup.options.secrets.password = std::move(password);
   return setup;
 }
 

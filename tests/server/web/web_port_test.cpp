@@ -69,7 +69,7 @@ TEST_CASE("web port: of slow bodies, the one that began first is replaced") {
 
 TEST_CASE("web port: long bodies that arrive at once are refused beyond a limit") {
   RunningServer::Setup setup = with_web();
-  setup.options.job_bytes_max = kWebBodiesMax;
+  setup.options.config.job_bytes_max = kWebBodiesMax;
   RunningServer running(std::move(setup));
   const auto begin_post = [&](std::size_t body_bytes) {
     SocketClient client = running.connect("web");

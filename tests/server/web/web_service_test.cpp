@@ -10,7 +10,7 @@ namespace millrace::server {
 
 TEST_CASE("web service: a Host name that may belong to somebody else is refused") {
   RunningServer::Setup setup = with_web();
-  setup.options.web_hosts = {"jobs.example"};
+  setup.options.config.web_hosts = {"jobs.example"};
   RunningServer running(std::move(setup));
   CHECK(ask(running, get("/api/v1/overview", "", "Host: evil.example\r\n")).status == 403);
   CHECK(ask(running, get("/api/v1/overview", "", "Host: jobs.example\r\n")).status == 200);
@@ -33,8 +33,7 @@ TEST_CASE("web service: an answer has the name of the server, if it has one") {
   CHECK(ask(*std::make_unique<RunningServer>(with_web()), get("/api/v1/queues"))
             .head.find("\r\nX-Name: ") == std::string::npos);
   RunningServer::Setup setup = with_web();
-  setup.options.name = "prod é";
-  setup.options.name_color = "red";
+  setup.options.config.name = {.text = "prod é", .color = "red"};
   RunningServer running(std::move(setup));
   const std::string head = ask(running, get("/api/v1/queues")).head;
   CHECK(head.find("\r\nX-Name: prod%20%C3%A9\r\n") != std::string::npos);
