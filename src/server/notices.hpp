@@ -6,7 +6,7 @@
 #include "core/ports/journal.hpp"
 #include "core/ports/loss_watch.hpp"
 #include "core/state/ledger.hpp"
-#include "server/lasting_problem.hpp"
+#include "server/problem_period.hpp"
 #include "server/process/logging.hpp"
 
 namespace millrace::server {
@@ -61,9 +61,9 @@ class Notices final : public LossWatch {
   LogLimit growth_refused_{1s};
   LogLimit reservations_refused_{1s};
   std::uint64_t segments_logged_ = 0;
-  LastingProblem storing_{
+  ProblemPeriod storing_{
       {.begun = "log_does_not_store", .over = "log_stores_again", .gap = kProblemAgain}};
-  LastingProblem following_{{.begun = "cannot_follow", .over = "following", .gap = 5s}};
+  ProblemPeriod following_{{.begun = "cannot_follow", .over = "following", .gap = 5s}};
   LogLimit names_used_twice_{60s};
   LogLimit reports_refused_{60s};
   LogLimit out_of_reach_{1h};

@@ -20,7 +20,6 @@
 #include "journal/shared/cache_directory.hpp"
 #include "journal/volatile/volatile_journal.hpp"
 #include "server/foreign_jobs.hpp"
-#include "server/lobby.hpp"
 #include "server/net/handover.hpp"
 #include "server/net/signals.hpp"
 #include "server/process/descriptors.hpp"
@@ -33,6 +32,7 @@
 #include "server/shared_log.hpp"
 #include "server/signal_duties.hpp"
 #include "server/turn/loop_step.hpp"
+#include "server/waiting_connections.hpp"
 
 namespace millrace::server {
 namespace {
@@ -337,21 +337,21 @@ class SharedRun {
 
   /// Tries until it is there, or a signal ends that: then there is nothing.
   Opened wait_for_log() {
-    Lobby lobby({.clock = clock_,
-                 .log = context_.log,
-                 .relay = {.node = context_.config.node,
-                           .own_ports = options_.own_ports,
-                           .is_encrypted = options_.secrets.tls != nullptr},
-                 .clients_max = options_.clients_max,
-                 .web_connections_max = options_.web_connections_max});
-    const SignalWatch watch(lobby.poller(), signals_, [this](int signal) { note(signal); });
+    WaitingConnections waiting({.clock = clock_,
+                                .log = context_.log,
+                                .relay = {.node = context_.config.node,
+                                          .own_ports = options_.own_ports,
+                                          .is_encrypted = options_.secrets.tls != nullptr},
+                                .clients_max = options_.clients_max,
+                                .web_connections_max = options_.web_connections_max});
+    const SignalWatch watch(waiting.poller(), signals_, [this](int signal) { note(signal); });
     const auto work = [&] {
       options_.step->begin("wait_for_log");
-      lobby.work(kStandbyLook);
+      waiting.work(kStandbyLook);
     };
     for (;;) {
       if (next_try_ > clock_.now()) {
-        if (auto let_in = let_in_to(lobby); !let_in) return let_in.error();
+        if (auto let_in = let_in_to(waiting); !let_in) return let_in.error();
         while (clock_.now() < next_try_ && !last_signal_) work();
       }
       if (last_signal_) return Problem{"a signal came"};
@@ -359,7 +359,7 @@ class SharedRun {
       auto attempt = std::async(std::launch::async, [&] {
         auto opened =
             open_shared_journal(context_.config, files_, clock_, context_.log, options_.own_ports);
-        lobby.poller().wake();
+        waiting.poller().wake();
         return opened;
       });
       while (attempt.wait_for(0s) != std::future_status::ready) work();
@@ -369,14 +369,14 @@ class SharedRun {
     }
   }
 
-  Outcome<Done> let_in_to(Lobby& lobby) {
-    if (!options_.relays() || lobby.is_open()) return Done{};
+  Outcome<Done> let_in_to(WaitingConnections& waiting) {
+    if (!options_.relays() || waiting.is_open()) return Done{};
     auto sockets = duplicate(sockets_);
     if (!sockets) return sockets.error();
     Outcome<Done> opened = Done{};
-    if (sockets->beanstalk) opened = lobby.open("beanstalk", std::move(*sockets->beanstalk));
-    if (opened && sockets->faktory) opened = lobby.open("faktory", std::move(*sockets->faktory));
-    if (opened && sockets->web) opened = lobby.open_web(std::move(*sockets->web));
+    if (sockets->beanstalk) opened = waiting.open("beanstalk", std::move(*sockets->beanstalk));
+    if (opened && sockets->faktory) opened = waiting.open("faktory", std::move(*sockets->faktory));
+    if (opened && sockets->web) opened = waiting.open_web(std::move(*sockets->web));
     return opened;
   }
 

@@ -16,8 +16,8 @@
 #include "core/ports/work_unit.hpp"
 #include "http/routes/busiest_queues.hpp"
 #include "http/routes/queue_view.hpp"
-#include "server/lasting_problem.hpp"
 #include "server/options/tables/statsd_options.hpp"
+#include "server/problem_period.hpp"
 #include "server/process/logging.hpp"
 #include "server/turn/ticker.hpp"
 
@@ -202,7 +202,7 @@ class Statsd final : private Deadline, private RunWatch {
   StatsdCounts told_;                     ///< of the last report
   Time next_gauges_{};
   std::optional<Survey> survey_;
-  LastingProblem problem_{{.begun = "statsd_fails", .over = "statsd_works", .gap = 5s}};
+  ProblemPeriod problem_{{.begun = "statsd_fails", .over = "statsd_works", .gap = 5s}};
 };
 
 inline constexpr Duration kStatsdInterval = std::chrono::milliseconds(100);

@@ -31,7 +31,7 @@ def logged_events():
             if file.endswith(".cpp"):
                 for call in re.findall(r"\b(?:event|routine)\(([^{;]*)", text):
                     names.update(re.findall(r'"([a-z_]+)"', call))
-            # Of a LastingProblem.
+            # Of a ProblemPeriod.
             names.update(re.findall(r'\.(?:begun|over) = "([a-z_]+)"', text))
     return names
 

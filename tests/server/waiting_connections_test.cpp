@@ -1,4 +1,4 @@
-#include "server/lobby.hpp"
+#include "server/waiting_connections.hpp"
 
 #include "server/manual_clock.hpp"
 #include "server/relay/relay_ends.hpp"
@@ -9,11 +9,11 @@ namespace {
 struct Waiting {
   ManualClock clock;
   Log log{[](std::string_view) {}};
-  Lobby lobby{{.clock = clock,
-               .log = log,
-               .relay = {.node = "a", .own_ports = ""},
-               .clients_max = 8,
-               .web_connections_max = 8}};
+  WaitingConnections connections{{.clock = clock,
+                                  .log = log,
+                                  .relay = {.node = "a", .own_ports = ""},
+                                  .clients_max = 8,
+                                  .web_connections_max = 8}};
 
   BoundSocket bind() {
     return std::move(*BoundSocket::bind({.host = "127.0.0.1", .port = 0}, log));
@@ -31,7 +31,7 @@ struct Waiting {
   std::string told(const End& client) {
     std::string all;
     for (int i = 0; i < 50 && (all.empty() || all.back() != '|'); ++i) {
-      lobby.work(1ms);
+      connections.work(1ms);
       all += client.receive();
     }
     return all;
@@ -40,12 +40,12 @@ struct Waiting {
 
 }  // namespace
 
-TEST_CASE("lobby: job clients wait, and are refused after ten seconds") {
+TEST_CASE("waiting connections: job clients wait, and are refused after ten seconds") {
   Waiting waiting;
   BoundSocket socket = waiting.bind();
   BoundSocket same = std::move(*socket.duplicate());
-  REQUIRE(waiting.lobby.open("beanstalk", std::move(socket)));
-  CHECK(waiting.lobby.is_open());
+  REQUIRE(waiting.connections.open("beanstalk", std::move(socket)));
+  CHECK(waiting.connections.is_open());
   const End client = Waiting::connect(same);
   client.send("put 0 0 1 1\r\nx\r\n");
   CHECK(waiting.told(client).empty());
@@ -53,11 +53,11 @@ TEST_CASE("lobby: job clients wait, and are refused after ten seconds") {
   CHECK(waiting.told(client) == "DRAINING\r\n|");
 }
 
-TEST_CASE("lobby: the web port says that the log was not reached") {
+TEST_CASE("waiting connections: the web port says that the log was not reached") {
   Waiting waiting;
   BoundSocket socket = waiting.bind();
   BoundSocket same = std::move(*socket.duplicate());
-  REQUIRE(waiting.lobby.open_web(std::move(socket)));
+  REQUIRE(waiting.connections.open_web(std::move(socket)));
   const End health = Waiting::connect(same);
   health.send("GET /health HTTP/1.1\r\n\r\n");
   const std::string said = waiting.told(health);

@@ -20,7 +20,7 @@ namespace millrace::server {
 /// The ports of a process that has not reached the shared log yet, so that there is no server.
 /// Clients wait, and are refused, as at a standby that knows no leader (`relay/relay.hpp`). The web
 /// port says that it is so.
-class Lobby {
+class WaitingConnections {
  public:
   /// All outlive it.
   struct Parts {
@@ -31,9 +31,9 @@ class Lobby {
     std::size_t web_connections_max = 0;
   };
 
-  explicit Lobby(Parts parts);
-  Lobby(const Lobby&) = delete;
-  Lobby& operator=(const Lobby&) = delete;
+  explicit WaitingConnections(Parts parts);
+  WaitingConnections(const WaitingConnections&) = delete;
+  WaitingConnections& operator=(const WaitingConnections&) = delete;
 
   /// Lets the clients of a job port in.
   [[nodiscard]] Outcome<Done> open(const char* port, BoundSocket socket);

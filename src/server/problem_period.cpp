@@ -1,4 +1,4 @@
-#include "server/lasting_problem.hpp"
+#include "server/problem_period.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -9,7 +9,7 @@ namespace millrace::server {
 
 /// The texts of an engine change while its state does not, as with several hosts that are tried in
 /// turn.
-void LastingProblem::tell(const Log& log, const std::string& problem, Time now) {
+void ProblemPeriod::tell(const Log& log, const std::string& problem, Time now) {
   if (problem.empty()) {
     if (std::exchange(is_told_, false)) log.event(options_.over);
     not_before_ = std::min(not_before_, now + options_.gap);

@@ -1,4 +1,4 @@
-#include "server/lasting_problem.hpp"
+#include "server/problem_period.hpp"
 
 #include <algorithm>
 #include <string>
@@ -14,7 +14,7 @@ constexpr Time kFirst{1'700'000'000s};
 struct Lasting {
   std::string logged;
   Log log{[this](std::string_view line) { logged += line; }};
-  LastingProblem problem{{.begun = "away", .over = "back", .gap = 5s}};
+  ProblemPeriod problem{{.begun = "away", .over = "back", .gap = 5s}};
 
   /// What is logged when the text is told at that time: without the time, or nothing.
   std::string tell(const std::string& text, Duration at) {
@@ -26,7 +26,7 @@ struct Lasting {
 
 }  // namespace
 
-TEST_CASE("lasting problem: it is told at once, then once a minute, and its end once") {
+TEST_CASE("problem period: it is told at once, then once a minute, and its end once") {
   Lasting lasting;
   CHECK(lasting.tell("", 0s).empty());
   CHECK(lasting.tell("one", 1s) == " away problem=one\n");
@@ -36,7 +36,7 @@ TEST_CASE("lasting problem: it is told at once, then once a minute, and its end 
   CHECK(lasting.tell("", 63s).empty());
 }
 
-TEST_CASE("lasting problem: one that comes back is told after the gap, and its end only then") {
+TEST_CASE("problem period: one that comes back is told after the gap, and its end only then") {
   Lasting lasting;
   CHECK_FALSE(lasting.tell("one", 0s).empty());
   CHECK_FALSE(lasting.tell("", 1s).empty());
@@ -47,7 +47,7 @@ TEST_CASE("lasting problem: one that comes back is told after the gap, and its e
   CHECK(lasting.tell("", 7s) == " back\n");
 }
 
-TEST_CASE("lasting problem: a longer gap does not delay what would have been told") {
+TEST_CASE("problem period: a longer gap does not delay what would have been told") {
   Lasting lasting;
   CHECK_FALSE(lasting.tell("one", 0s).empty());
   CHECK_FALSE(lasting.tell("", 58s).empty());

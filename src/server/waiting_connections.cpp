@@ -1,4 +1,4 @@
-#include "server/lobby.hpp"
+#include "server/waiting_connections.hpp"
 
 #include <utility>
 
@@ -16,7 +16,7 @@ std::string answer(std::string_view path) {
 
 }  // namespace
 
-Lobby::Lobby(Parts parts)
+WaitingConnections::WaitingConnections(Parts parts)
     : parts_(std::move(parts)),
       broker_(ledger_, format_, {}),
       ticker_(broker_),
@@ -25,14 +25,14 @@ Lobby::Lobby(Parts parts)
                    .answer = [](std::string_view, std::string_view path) { return answer(path); },
                    .pass_on = [](const Listener::Accepted&) {}}) {}
 
-Outcome<Done> Lobby::open(const char* port, BoundSocket socket) {
+Outcome<Done> WaitingConnections::open(const char* port, BoundSocket socket) {
   const auto has_room = [this] { return relay_.count() < parts_.clients_max; };
   return listen(std::move(socket), has_room, [this, port](Listener::Accepted accepted) {
     relay_.add(port, std::move(accepted), parts_.clock.now());
   });
 }
 
-Outcome<Done> Lobby::open_web(BoundSocket socket) {
+Outcome<Done> WaitingConnections::open_web(BoundSocket socket) {
   if (parts_.relay.is_encrypted && socket.family() != AF_UNIX) return Done{};
   const auto has_room = [this] { return web_screen_.count() < parts_.web_connections_max; };
   return listen(std::move(socket), has_room, [this](Listener::Accepted accepted) {
@@ -40,8 +40,8 @@ Outcome<Done> Lobby::open_web(BoundSocket socket) {
   });
 }
 
-Outcome<Done> Lobby::listen(BoundSocket socket, std::function<bool()> has_room,
-                            Listener::Accept accept) {
+Outcome<Done> WaitingConnections::listen(BoundSocket socket, std::function<bool()> has_room,
+                                         Listener::Accept accept) {
   listeners_.push_back(std::make_unique<Listener>(
       std::move(socket), Listener::Parts{.poller = poller_,
                                          .ticker = ticker_,
@@ -51,7 +51,7 @@ Outcome<Done> Lobby::listen(BoundSocket socket, std::function<bool()> has_room,
   return listeners_.back()->listen(std::move(accept));
 }
 
-void Lobby::work(Duration longest) {
+void WaitingConnections::work(Duration longest) {
   poller_.take(longest);
   const Time now = parts_.clock.now();
   ticker_.work(now, Ticker::Scope::kDeadlines);

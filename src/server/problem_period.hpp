@@ -7,7 +7,7 @@
 namespace millrace::server {
 
 /// Tells the log of a problem that goes on: at once, then once in a while, and when it is over.
-class LastingProblem {
+class ProblemPeriod {
  public:
   /// The names of the events. After its end the problem is not told again before `gap`, nor before
   /// it would have been told without an end, whichever comes first. The names outlive it.
@@ -17,7 +17,7 @@ class LastingProblem {
     Duration gap{};
   };
 
-  explicit LastingProblem(Options options) : options_(options) {}
+  explicit ProblemPeriod(Options options) : options_(options) {}
 
   /// `problem` is what it is now; empty: there is none. Its text may change while it goes on.
   void tell(const Log& log, const std::string& problem, Time now);
