@@ -5,7 +5,7 @@
 #include "base/number.hpp"
 #include "base/text.hpp"
 #include "cli/members.hpp"
-#include "client/known_host.hpp"
+#include "client/target.hpp"
 #include "http/kit/text.hpp"
 
 namespace millrace::cli {

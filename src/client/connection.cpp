@@ -13,8 +13,6 @@
 #include <cstring>
 #include <optional>
 
-#include "client/known_host.hpp"
-
 namespace millrace::client {
 namespace {
 

@@ -6,13 +6,24 @@
 #include <string>
 #include <string_view>
 
-#include "client/failure.hpp"
+#include "base/result.hpp"
 #include "client/target.hpp"
 
 struct bio_st;
 struct ssl_ctx_st;
 
 namespace millrace::client {
+
+/// Why a command has no result: one line for a person.
+struct Failure {
+  std::string text;
+  std::string why = {};     ///< no connection: the reason alone
+  bool is_refusal = false;  ///< the server has answered no; else it cannot be reached, or has gone
+  bool makes_no_sense = false;  ///< a refusal of what no server would do
+};
+
+template <typename T>
+using Reply = Result<T, Failure>;
 
 /// A connection to a job port. Calls wait, for as long as the patience allows. After a failure it
 /// is of no more use.

@@ -1,5 +1,7 @@
 #include "client/target.hpp"
 
+#include <netdb.h>
+
 #include <cstdint>
 
 #include "base/number.hpp"
@@ -57,6 +59,13 @@ Outcome<Target> parse_target(std::string_view text) {
   if (port.value_or(0) == 0) return Problem{kForm};
   target.port = *port;
   return target;
+}
+
+bool is_known_host(const std::string& host) {
+  addrinfo* found = nullptr;
+  if (getaddrinfo(host.c_str(), nullptr, nullptr, &found) != 0) return false;
+  freeaddrinfo(found);
+  return true;
 }
 
 }  // namespace millrace::client

@@ -23,4 +23,7 @@ struct Target {
 /// `tls://` for a port that speaks TLS.
 [[nodiscard]] Outcome<Target> parse_target(std::string_view text);
 
+/// Whether the system finds an address of this host. It may ask the network.
+[[nodiscard]] bool is_known_host(const std::string& host);
+
 }  // namespace millrace::client
