@@ -1,16 +1,16 @@
 #include "engines/log_url.hpp"
 
+#include <arpa/inet.h>
 #include <libpq-fe.h>
+#include <netinet/in.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <string_view>
 #include <vector>
 
 #include "base/number.hpp"
-#include "engines/host.hpp"
 #include "engines/nats/nats_url.hpp"
 #include "engines/postgres/target.hpp"
 
@@ -136,6 +136,17 @@ std::string shown_url(const std::string& url) {
   const std::string shown = url.substr(0, begin) + rest.substr(0, end);
   if (end == std::string::npos || rest[end] == '#') return shown;
   return shown + shown_table(rest.substr(end + 1));
+}
+
+bool stays_on_this_machine(std::string_view host) {
+  if (host.empty() || host.front() == '/' || host.front() == '@' || host == "localhost")
+    return true;
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  in_addr four{};
+  in6_addr six{};
+  const std::string text(host);
+  if (::inet_pton(AF_INET, text.c_str(), &four) == 1) return (ntohl(four.s_addr) >> 24) == 127;
+  return ::inet_pton(AF_INET6, text.c_str(), &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six) != 0;
 }
 
 }  // namespace millrace::engines

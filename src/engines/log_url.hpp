@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/result.hpp"
 #include "engines/open.hpp"
@@ -19,5 +20,9 @@ namespace millrace::engines {
 /// The URL of a log as it may be shown and logged: without user, password and parameters, but for
 /// the one that names a table.
 [[nodiscard]] std::string shown_url(const std::string& url);
+
+/// Whether what is sent to this host stays on this machine: a name or an address of loopback, or
+/// the path of a socket (empty: libpq's default one).
+[[nodiscard]] bool stays_on_this_machine(std::string_view host);
 
 }  // namespace millrace::engines

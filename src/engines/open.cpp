@@ -3,8 +3,6 @@
 #include <string_view>
 
 #include "engines/log_url.hpp"
-#include "engines/nats/nats_log.hpp"
-#include "engines/postgres/postgres_log.hpp"
 
 namespace millrace::engines {
 

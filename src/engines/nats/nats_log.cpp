@@ -1,5 +1,3 @@
-#include "engines/nats/nats_log.hpp"
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -11,6 +9,7 @@
 #include "engines/nats/nats_reader.hpp"
 #include "engines/nats/nats_stream.hpp"
 #include "engines/nats/nats_url.hpp"
+#include "engines/open.hpp"
 
 namespace millrace::engines {
 namespace {

@@ -1,12 +1,11 @@
-#include "engines/postgres/postgres_log.hpp"
-
 #include <algorithm>
 #include <utility>
 
 #include "base/check.hpp"
+#include "engines/open.hpp"
+#include "engines/postgres/connection.hpp"
 #include "engines/postgres/reader.hpp"
 #include "engines/postgres/statements.hpp"
-#include "engines/postgres/trimmer.hpp"
 #include "engines/postgres/writer.hpp"
 
 namespace millrace::engines {
@@ -18,6 +17,61 @@ using postgres::Clock;
 using postgres::Connection;
 using postgres::Target;
 using postgres::Time;
+
+/// Removes the beginning of the log in steps, on a connection of its own, so that nobody waits for
+/// it. It goes on after it lost its connection.
+class Trimmer {
+ public:
+  Trimmer(const Target& target, bool allows_unsynced)
+      : connection_(target, {.allows_unsynced = allows_unsynced,
+                             .allows_no_table = false,
+                             .steps = postgres::trimming_of(target.table)}) {}
+
+  /// Everything before that message is to go.
+  void trim(journal::Sequence before) {
+    before_ = std::max(before_, before);
+    advance();
+  }
+
+  /// Does what is possible without waiting. A step that removes nothing is the last one.
+  void advance() {
+    if (is_done()) return;
+    if (connection_.state() == Connection::State::kDown) {
+      is_asking_ = false;
+      connection_.connect();
+    }
+    connection_.advance();
+    if (connection_.is_ready() && is_asking_) {
+      const postgres::ResultPointer result = connection_.take_result();
+      if (!result) return;
+      is_asking_ = false;
+      begin_ = PQgetisnull(result.get(), 0, 0) != 0 ? before_
+                                                    : postgres::number_at(result.get(), 0, 0) + 1;
+    }
+    if (!connection_.is_ready() || is_asking_ || is_done()) return;
+    is_asking_ =
+        postgres::Parameters().number(begin_).number(before_).send(connection_.raw(), "trim");
+    if (!is_asking_) connection_.fail();
+  }
+
+  [[nodiscard]] pollfd interest() const {
+    return is_done() ? pollfd{-1, 0, 0} : connection_.interest();
+  }
+
+  /// When `advance` has something to do at the latest, though nothing comes.
+  [[nodiscard]] Time next() const {
+    const bool waits = !is_done() && connection_.state() == Connection::State::kDown;
+    return waits ? connection_.next_attempt() : Time::max();
+  }
+
+ private:
+  [[nodiscard]] bool is_done() const { return begin_ >= before_; }
+
+  Connection connection_;
+  journal::Sequence begin_ = 0;   ///< nothing is left before it
+  journal::Sequence before_ = 0;  ///< the aim
+  bool is_asking_ = false;
+};
 
 /// Between looks for what others appended. NOTIFY would tell at once, but every transaction that
 /// notifies holds a lock of the whole server until it is synced.
@@ -103,7 +157,7 @@ class PostgresLog final : public LogService {
   postgres::Bell bell_;
   postgres::Writer writer_;
   postgres::Reader reader_;
-  postgres::Trimmer trimmer_;
+  Trimmer trimmer_;
 };
 
 /// Connects and does the steps.

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <memory>
 
-#include "engines/host.hpp"
 #include "engines/log_url.hpp"
 
 namespace millrace::engines::postgres {

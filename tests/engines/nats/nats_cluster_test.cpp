@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "engines/contract.hpp"
-#include "engines/nats/nats_log.hpp"
 #include "engines/nats/nats_server.hpp"
+#include "engines/open.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::engines {

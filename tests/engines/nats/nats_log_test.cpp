@@ -1,5 +1,3 @@
-#include "engines/nats/nats_log.hpp"
-
 #include <nats/nats.h>
 
 #include <chrono>
@@ -8,6 +6,7 @@
 
 #include "engines/contract.hpp"
 #include "engines/nats/nats_server.hpp"
+#include "engines/open.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::engines {

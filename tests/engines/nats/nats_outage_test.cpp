@@ -9,8 +9,8 @@
 #include <memory>
 #include <string>
 
-#include "engines/nats/nats_log.hpp"
 #include "engines/nats/nats_server.hpp"
+#include "engines/open.hpp"
 #include "journal/posix/descriptor.hpp"
 #include "support/doctest.hpp"
 

@@ -1,7 +1,5 @@
 /// The log in PostgreSQL, on a server that `with_postgres.py` starts.
 
-#include "engines/postgres/postgres_log.hpp"
-
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "engines/contract.hpp"
+#include "engines/open.hpp"
 #include "engines/postgres/postgres_server.hpp"
 #include "support/doctest.hpp"
 

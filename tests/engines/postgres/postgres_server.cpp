@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "engines/postgres/postgres_log.hpp"
+#include "engines/open.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::engines::postgres_server {
