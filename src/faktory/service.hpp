@@ -15,7 +15,6 @@
 #include "core/ports/push_in_parts.hpp"
 #include "core/ports/session.hpp"
 #include "core/ports/work_unit.hpp"
-#include "faktory/settings.hpp"
 #include "faktory/shared.hpp"
 
 namespace millrace::faktory {

@@ -12,7 +12,7 @@
 #include "base/base64.hpp"
 #include "base/text.hpp"
 #include "beanstalk/argument.hpp"
-#include "faktory/job/args_part.hpp"
+#include "faktory/job/stored_form.hpp"
 #include "faktory/job/work_unit.hpp"
 #include "faktory/json/text.hpp"
 #include "faktory/service.hpp"

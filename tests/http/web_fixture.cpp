@@ -1,7 +1,7 @@
 #include "http/web_fixture.hpp"
 
 #include "beanstalk/argument.hpp"
-#include "faktory/job/args_part.hpp"
+#include "faktory/job/stored_form.hpp"
 #include "faktory/json/text.hpp"
 #include "support/doctest.hpp"
 

@@ -1,16 +1,17 @@
 #include "faktory/features/lock_key.hpp"
 
+#include <sodium/crypto_shorthash_siphash24.h>
+
+#include <array>
 #include <cstring>
 #include <string>
 
 #include "base/buffer.hpp"
 #include "base/limits.hpp"
 #include "base/varint.hpp"
-#include "faktory/features/keyed_hash.hpp"
 #include "faktory/json/canonical_json.hpp"
 
 namespace millrace::faktory {
-
 namespace {
 
 /// With its length, so that no two texts can be cut in another way. Answers where it ends.
@@ -21,6 +22,19 @@ char* write_text(std::string_view text, char* to) {
 }
 
 }  // namespace
+
+KeyedHash keyed_hash(const LockSecret& secret, std::string_view text) {
+  static_assert(sizeof secret == crypto_shorthash_siphashx24_KEYBYTES);
+  std::array<unsigned char, crypto_shorthash_siphashx24_KEYBYTES> own{};
+  std::memcpy(own.data(), &secret, own.size());
+  std::array<unsigned char, crypto_shorthash_siphashx24_BYTES> bytes{};
+  crypto_shorthash_siphashx24(bytes.data(), reinterpret_cast<const unsigned char*>(text.data()),
+                              text.size(), own.data());
+  KeyedHash hash;
+  std::memcpy(&hash.high, bytes.data(), sizeof hash.high);
+  std::memcpy(&hash.low, bytes.data() + sizeof hash.high, sizeof hash.low);
+  return hash;
+}
 
 LockKey lock_key(const LockSecret& secret, std::string_view jobtype, std::string_view args,
                  std::string_view queue) {

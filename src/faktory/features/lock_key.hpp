@@ -8,6 +8,9 @@
 
 namespace millrace::faktory {
 
+/// SipHash-2-4 with 128 bits (Aumasson and Bernstein, 2012).
+[[nodiscard]] KeyedHash keyed_hash(const LockSecret& secret, std::string_view text);
+
 /// Gives the secret that names locks. It is asked where a lock is wanted, and not before.
 using SecretOfLocks = std::function<LockSecret()>;
 /// For a check, whose lock nobody takes.

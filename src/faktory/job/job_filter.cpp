@@ -2,15 +2,95 @@
 
 #include <absl/container/flat_hash_set.h>
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 
+#include "base/long_text.hpp"
+#include "base/steps.hpp"
+#include "core/model/queue.hpp"
 #include "faktory/job/glob.hpp"
-#include "faktory/job/job_text.hpp"
+#include "faktory/job/wrapped_body.hpp"
 
 namespace millrace::faktory {
 namespace {
+
+/// The JSON of a job with all its members, in parts that cost a bounded number of steps each. It
+/// may be read over several calls from outside, in which the job's body was in other memory.
+class JobText {
+ public:
+  JobText(const WorkUnitFormat& format, WallClock clock) : format_(&format), clock_(clock) {}
+
+  /// From here on all is of this job, from the beginning of its text.
+  void begin() {
+    part_.clear();
+    rest_ = LongText();
+    wrapped_.reset();
+    is_measured_ = is_over_ = false;
+    taken_bytes_ = 0;
+  }
+
+  /// To be called before `next` in each call from outside. The job is shown as it was in the first.
+  void show(const Job& job, const Queue& queue) {
+    if (wrapped_) return;
+    if (job.body_bytes <= WorkUnitFormat::kLongBodyBytes) {
+      std::string whole;
+      format_->render_whole(job, queue.name, clock_, whole);
+      rest_ = LongText();
+      rest_.add(whole);
+    } else {
+      // Owns nothing: the body stays where it is during this call.
+      const TextOwner body(std::shared_ptr<const void>(), job.body.get());
+      std::optional<LongText> text = format_->render_whole_long(job, queue.name, clock_, body);
+      if (!text) {
+        wrapped_.emplace(job, queue.name, clock_);
+        return;
+      }
+      rest_ = std::move(*text);
+    }
+    rest_.drop(std::min(taken_bytes_, rest_.size()));
+  }
+
+  /// The next part, good until the next call of anything here; empty: the text is over. nullopt:
+  /// too few steps are left.
+  [[nodiscard]] std::optional<std::string_view> next(const Job& job, Steps& steps) {
+    part_.clear();
+    if (wrapped_) {
+      if (!measure(job, steps)) return std::nullopt;
+      if (!is_over_) is_over_ = wrapped_->append_some(job.body_view(), part_);
+      steps.use_up(part_.size());
+    } else {
+      rest_.take(kPartBytes, part_);
+      taken_bytes_ += part_.size();
+      steps.use_up(part_.size() / kCopiedBytesPerStep);
+    }
+    return part_;
+  }
+
+ private:
+  static constexpr std::size_t kPartBytes = 32 * 1024;
+  /// What a step of a comparison takes, bytes are copied in.
+  static constexpr std::size_t kCopiedBytesPerStep = 16;
+
+  [[nodiscard]] bool measure(const Job& job, Steps& steps) {
+    while (!is_measured_ && !steps.are_used_up()) {
+      is_measured_ = wrapped_->measure(job.body_view());
+      steps.use_up(WrappedBody::kMeasuredBytes);
+    }
+    return is_measured_;
+  }
+
+  const WorkUnitFormat* format_;
+  WallClock clock_;
+  std::string part_;
+  LongText rest_;                       ///< of a text that is in the body
+  std::optional<WrappedBody> wrapped_;  ///< the text is not in the body
+  bool is_measured_ = false;
+  bool is_over_ = false;         ///< `wrapped_` was read to its end
+  std::size_t taken_bytes_ = 0;  ///< of `rest_`
+};
 
 /// Globs that a job's JSON must match, all of them.
 std::vector<Glob> globs_of(const JobFilter& filter) {

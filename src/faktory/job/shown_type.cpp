@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "base/text.hpp"
-#include "faktory/job/args_part.hpp"
 #include "faktory/job/stored_form.hpp"
 #include "faktory/json/checked_json.hpp"
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/model/job.hpp"
 #include "core/ports/work_unit.hpp"
 #include "faktory/job/job_reader.hpp"
 
@@ -108,5 +109,18 @@ struct SplicedBody {
 /// nullopt: the body is no stored work unit. It may come from a disk and is not trusted: the views
 /// lie inside of it, but need not be JSON.
 [[nodiscard]] std::optional<StoredForm> decode_work_unit(std::string_view body);
+
+/// The part of a pushed job's body that begins with its arguments, a JSON array; further members
+/// follow. Empty: the job was not pushed, or its body is broken. The body is in memory.
+[[nodiscard]] inline std::string_view args_part(const Job& job) {
+  if (job.kind != JobKind::kWorkUnit) return {};
+  const std::optional<StoredForm> form = decode_work_unit(job.body_view());
+  if (!form) return {};
+  // `at` alone may come before: no string in it has these bytes, as of `kTypeStart`.
+  constexpr std::string_view kStart = R"("args":)";
+  const std::size_t start = form->rest.find(kStart);
+  return start == std::string_view::npos ? std::string_view()
+                                         : form->rest.substr(start + kStart.size());
+}
 
 }  // namespace millrace::faktory

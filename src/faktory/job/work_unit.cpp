@@ -8,7 +8,7 @@
 #include "base/text_map.hpp"
 #include "base/varint.hpp"
 #include "faktory/features/custom.hpp"
-#include "faktory/features/keyed_hash.hpp"
+#include "faktory/features/lock_key.hpp"
 #include "faktory/features/retry_delays.hpp"
 #include "faktory/job/failed_run.hpp"
 #include "faktory/job/shown_type.hpp"

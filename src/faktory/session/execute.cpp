@@ -3,6 +3,8 @@
 #include <chrono>
 #include <limits>
 #include <map>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -10,9 +12,12 @@
 #include "base/check.hpp"
 #include "base/limits.hpp"
 #include "core/model/features/bid.hpp"
-#include "faktory/batch/batch_status.hpp"
+#include "core/model/features/job_batch.hpp"
+#include "core/model/wall_clock.hpp"
+#include "core/state/batches/job_batches.hpp"
 #include "faktory/job/failed_run.hpp"
 #include "faktory/json/text.hpp"
+#include "faktory/json/timestamp.hpp"
 #include "faktory/session/info.hpp"
 #include "faktory/session/reply.hpp"
 #include "faktory/session/session.hpp"
@@ -22,6 +27,41 @@
 
 namespace millrace::faktory {
 namespace {
+
+std::string_view state_of(const JobBatch& batch, BatchRole role) {
+  switch (batch.fields.callback(role)) {
+    case CallbackState::kNone:
+    case CallbackState::kWaiting:
+      return "";
+    case CallbackState::kEnqueued:
+      return "1";
+    case CallbackState::kSucceeded:
+      return "2";
+    case CallbackState::kGone:
+      // Of `success`, only an ACK counts.
+      return role == BatchRole::kComplete ? "2" : "1";
+  }
+  return "";
+}
+
+/// What BATCH STATUS answers:
+/// `{"bid":"b-..","parent_bid":"b-..","description":"..","created_at":"..","total":3,"pending":2,`
+/// `"failed":0,"complete_st":"","success_st":""}`, without `parent_bid` where there is none. The
+/// states are empty, `1` for a callback that was pushed, and `2` for one that has ended.
+std::string render_batch_status(const JobBatch& batch, WallClock clock) {
+  const JobBatchAdded added = JobBatches::added_of(batch);
+  std::string out = R"({"bid":")" + format_bid(batch.id) + '"';
+  if (batch.parent != 0) out += R"(,"parent_bid":")" + format_bid(batch.parent) + '"';
+  out += R"(,"description":)";
+  append_json_string(added.description, out);
+  out += R"(,"created_at":")" + format_time(clock.shown(added.created_at)) + '"';
+  out += R"(,"total":)" + std::to_string(batch.fields.total);
+  out += R"(,"pending":)" + std::to_string(batch.fields.pending);
+  out += R"(,"failed":)" + std::to_string(batch.fields.failed());
+  out.append(R"(,"complete_st":")").append(state_of(batch, BatchRole::kComplete));
+  out.append(R"(","success_st":")").append(state_of(batch, BatchRole::kSuccess));
+  return out.append("\"}");
+}
 
 /// How long the next job of the queue has been waiting in it, in seconds; 0 without such a job.
 double latency_of(const View& view, std::string_view name, Time now) {

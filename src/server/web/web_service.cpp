@@ -9,7 +9,7 @@
 
 #include "base/hash.hpp"
 #include "base/text.hpp"
-#include "faktory/job/args_part.hpp"
+#include "faktory/job/stored_form.hpp"
 #include "http/kit/assets.hpp"
 #include "http/kit/json.hpp"
 #include "http/kit/text.hpp"

@@ -1,4 +1,4 @@
-#include "faktory/batch/batch_maker.hpp"
+#include "faktory/features/batch_maker.hpp"
 
 #include <algorithm>
 #include <optional>
