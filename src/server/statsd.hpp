@@ -14,7 +14,6 @@
 #include "core/model/types.hpp"
 #include "core/ports/run_watch.hpp"
 #include "core/ports/work_unit.hpp"
-#include "http/routes/busiest_queues.hpp"
 #include "http/routes/queue_view.hpp"
 #include "server/options/tables/statsd_options.hpp"
 #include "server/problem_period.hpp"

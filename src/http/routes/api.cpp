@@ -6,7 +6,6 @@
 #include "http/kit/guard.hpp"
 #include "http/kit/input.hpp"
 #include "http/kit/text.hpp"
-#include "http/routes/features/activity.hpp"
 #include "http/routes/handlers.hpp"
 
 namespace millrace::http {

@@ -2,7 +2,10 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
+#include "core/broker/bulk_changes.hpp"
+#include "http/kit/json.hpp"
 #include "http/routes/site.hpp"
 
 /// One function for each route of the API; api.cpp has the table of routes. web/openapi.json
@@ -21,6 +24,9 @@ struct Call {
 Response show_overview(const Call& call);
 Response show_trend(const Call& call);
 Response show_series(const Call& call);
+/// How many runs of the queue ended in each half of a minute of the last 15, the oldest first;
+/// null: nothing is kept of the queue.
+[[nodiscard]] Json show_recent(const Series& series, std::string_view queue);
 Response show_history(const Call& call);
 Response show_server(const Call& call);
 Response show_cluster(const Call& call);
@@ -70,10 +76,17 @@ Response delete_batch(const Call& call);
 
 Response list_errors(const Call& call);
 Response list_activity(const Call& call);
+/// Notes the change that the request has made. `path` is that of its route, with `*` for a name.
+void note_change(const Call& call, std::string_view path, const Response& response);
 Response list_types(const Call& call);
 
 Response list_operations(const Call& call);
 Response start_operation(const Call& call);
+/// Starts it and answers 202 with its progress so far.
+[[nodiscard]] Response begin_operation(const Call& call, BulkChanges::Request request);
+[[nodiscard]] Json show_progress(const BulkChanges::Progress& progress, WallClock clock);
+/// The members `as_of` and `at_most`.
+[[nodiscard]] Outcome<BulkChanges::Bounds> read_bounds(const Json& members);
 Response show_operation(const Call& call);
 Response cancel_operation(const Call& call);
 

@@ -1,17 +1,121 @@
 #include "http/routes/job_view.hpp"
 
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
 #include "base/base64.hpp"
 #include "base/member_count.hpp"
 #include "base/text.hpp"
+#include "core/state/view.hpp"
 #include "http/kit/input.hpp"
 #include "http/kit/text.hpp"
-#include "http/routes/batches/batch_view.hpp"
-#include "http/routes/features/attempt_view.hpp"
-#include "http/routes/features/job_features.hpp"
-#include "http/routes/job_filter.hpp"
+#include "http/routes/batch_view.hpp"
+#include "http/routes/features/throttle_view.hpp"
 
 namespace millrace::http {
 namespace {
+
+/// Null: it asked for no lock.
+Json show_lock(const Job& job) {
+  if (!job.features || !job.features->wants_lock()) return nullptr;
+  const bool is_held = job.holds_lock();
+  return {{"is_held", is_held},
+          // A lock lasts by the wall clock.
+          {"until", is_held ? show_time(job.lock_ends(), {}) : Json(nullptr)},
+          {"ends_with", job.features->locks_until_start ? "start" : "success"}};
+}
+
+/// When it is removed if no worker has fetched it; null: never.
+Json show_expiry(const Job& job) {
+  return job.features ? show_time(job.features->expires_at, {}) : Json(nullptr);
+}
+
+/// What was told of the progress of the job of that name; null: nothing.
+Json show_track(const Job& job, std::string_view jid, const View& view) {
+  const Track* const track = view.progress_of(job, jid);
+  if (track == nullptr) return nullptr;
+  return {{"percent", track->percent == kNoPercent ? Json(nullptr) : Json(track->percent)},
+          {"desc", text_or_null(track->desc)},
+          {"updated_at", show_time(track->updated_at, view.wall_clock())}};
+}
+
+/// Why no worker gets a job that is ready; null: nothing but the jobs before it.
+Json show_hold(const Job& job, const WorkUnitFormat::Type& type, const View& view, Time now) {
+  if (job.state != JobState::kReady) return nullptr;
+  const Queue& queue = view.queue_of(job);
+  if (queue.is_paused(now)) {
+    const bool ends = queue.paused_until != kNever;
+    return {{"reason", "paused"},
+            {"until", ends ? show_time(queue.paused_until, view.wall_clock()) : Json(nullptr)},
+            {"throttled", nullptr}};
+  }
+  std::string throttled = held_by(job, type, view, now);
+  // A limit of the queue holds up all its jobs.
+  if (queue.throttle != nullptr && !queue.throttle->has_room(now)) throttled.clear();
+  if (throttled.empty()) throttled = throttled_by(queue, now);
+  if (throttled.empty()) return nullptr;
+  return {{"reason", "throttled"}, {"until", nullptr}, {"throttled", throttled}};
+}
+
+const char* outcome_of_attempt(AttemptEnd end) {
+  switch (end) {
+    case AttemptEnd::kFailed:
+      return "failed";
+    case AttemptEnd::kExpired:
+      return "expired";
+    case AttemptEnd::kTimedOut:
+      return "timed_out";
+    case AttemptEnd::kWorkerLost:
+      return "worker_lost";
+    case AttemptEnd::kReleased:
+      return "released";
+    case AttemptEnd::kEndedLate:
+      return "ended_late";
+  }
+  return "";
+}
+
+Json told_by(const std::string& type, const std::string& message,
+             const std::vector<std::string>& backtrace) {
+  if (type.empty() && message.empty() && backtrace.empty()) return nullptr;
+  return {{"type", type}, {"message", message}, {"backtrace", backtrace}};
+}
+
+/// The job's failure has the texts of one of them.
+Json told_by(const Attempt& attempt, const Failure* failure) {
+  if (attempt.has_failure && failure != nullptr) {
+    return told_by(failure->errtype, failure->message, failure->backtrace);
+  }
+  return told_by(attempt.errtype, attempt.message, attempt.backtrace);
+}
+
+Json show(const Attempt& attempt, const Failure* failure, WallClock clock) {
+  const auto known = [](const std::string& text) {
+    return text.empty() ? Json(nullptr) : Json(text);
+  };
+  return {{"number", attempt.number},
+          {"began_at", show_time(attempt.began, clock)},
+          {"ended_at", show_time(attempt.ended, clock)},
+          {"outcome", outcome_of_attempt(attempt.end)},
+          {"wid", known(attempt.wid)},
+          {"hostname", known(attempt.hostname)},
+          {"pid", attempt.pid == 0 ? Json(nullptr) : Json(attempt.pid)},
+          {"client", attempt.connection == 0 ? Json(nullptr) : Json(attempt.connection)},
+          {"error", told_by(attempt, failure)}};
+}
+
+/// The job's last runs that did not end well, oldest first.
+Json show_attempts(const Job& job, const View& view) {
+  Json shown = Json::array();
+  const Attempts* const attempts = view.attempts_of(job);
+  if (attempts == nullptr) return shown;
+  for (const Attempt& attempt : attempts->list) {
+    shown.push_back(show(attempt, job.failure(), view.wall_clock()));
+  }
+  return shown;
+}
 
 /// How long 95 % of the runs of its queue took at most.
 Json usual_run(const Job& job, const View& view) {
@@ -112,7 +216,7 @@ Json row_of(const Job& job, const Site& site) {
   // When it is due, or how long it is reserved, or when it died. A ready job has none.
   row["when"] = show_time(job.steady_when(clock), clock);
   row["reservation"] = reservation_of(job, site.broker.view());
-  row["progress"] = show_progress(job, summary.jid, site.broker.view());
+  row["progress"] = show_track(job, summary.jid, site.broker.view());
   row["expires_at"] = show_expiry(job);
   row["error"] = nullptr;
   if (const Failure* failure = job.failure()) {
@@ -164,6 +268,54 @@ std::string write_detail(const Job& job, const Site& site, Time now) {
   // Without its closing brace: the work unit is appended as it is.
   text.pop_back();
   return concat(text, ",\"work_unit\":", is_utf8(unit) && !unit.empty() ? unit : "null", "}");
+}
+
+std::string_view outcome_of(JobEnd how) {
+  switch (how) {
+    case JobEnd::kSucceeded:
+      return "done";
+    case JobEnd::kFailed:
+      return "dropped";
+    case JobEnd::kExpired:
+      return "expired";
+    case JobEnd::kGone:
+    case JobEnd::kFlushed:
+      break;
+  }
+  return "deleted";
+}
+
+bool is_outcome(std::string_view name) {
+  constexpr std::array kEnds = {JobEnd::kSucceeded, JobEnd::kFailed, JobEnd::kExpired,
+                                JobEnd::kGone};
+  return std::any_of(kEnds.begin(), kEnds.end(),
+                     [&](JobEnd each) { return outcome_of(each) == name; });
+}
+
+WorkUnitFormat::Name name_of(const FinishedJob& job, const WorkUnitFormat& format) {
+  if (job.has_name) return format.read_name(job.name());
+  if (job.kind == JobKind::kBytes) {
+    return {.jid = concat("beanstalk-", job.id), .jobtype = "beanstalk"};
+  }
+  return {.jid = std::string(job.jid()), .jobtype = {}};
+}
+
+Json show_finished(const FinishedJob& job, const Site& site) {
+  const WallClock clock = site.broker.view().wall_clock();
+  const WorkUnitFormat::Name name = name_of(job, site.format);
+  return {{"id", job.id},
+          {"jid", name.jid},
+          {"type", name.jobtype},
+          {"is_pushed", job.kind == JobKind::kWorkUnit},
+          {"queue", job.queue()},
+          {"outcome", outcome_of(job.how)},
+          {"created_at", show_time(job.created_at, clock)},
+          {"enqueued_at", show_time(job.enqueued_at, clock)},
+          {"began_at", show_time(job.began_at, clock)},
+          {"ended_at", show_time(job.ended_at, clock)},
+          {"wid", text_or_null(job.wid())},
+          {"client", job.client == 0 ? Json(nullptr) : Json(job.client)},
+          {"runs", job.reserves}};
 }
 
 }  // namespace millrace::http

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <string_view>
+
 #include "core/ports/work_unit.hpp"
+#include "core/state/features/finished_jobs.hpp"
 #include "http/kit/json.hpp"
 #include "http/routes/job_filter.hpp"
 #include "http/routes/site.hpp"
@@ -27,5 +30,15 @@ inline constexpr std::size_t kBodyShownBytesMax = 256 * 1024;
 /// A pushed job is rendered whole to show its beginning. A longer one is not shown.
 inline constexpr std::size_t kBodyRenderedBytesMax = 4 << 20;
 inline constexpr std::size_t kErrorShownBytesMax = 300;
+
+/// `done`, `dropped`, `deleted` or `expired`.
+[[nodiscard]] std::string_view outcome_of(JobEnd how);
+[[nodiscard]] bool is_outcome(std::string_view name);
+
+/// Its jid and its type, as far as they are known.
+[[nodiscard]] WorkUnitFormat::Name name_of(const FinishedJob& job, const WorkUnitFormat& format);
+
+/// The job that has ended as a row of a list.
+[[nodiscard]] Json show_finished(const FinishedJob& job, const Site& site);
 
 }  // namespace millrace::http

@@ -7,7 +7,6 @@
 #include "base/number.hpp"
 #include "base/text.hpp"
 #include "http/kit/input.hpp"
-#include "http/routes/features/finished_view.hpp"
 #include "http/routes/handlers.hpp"
 #include "http/routes/job_filter.hpp"
 #include "http/routes/job_view.hpp"

@@ -6,7 +6,6 @@
 #include "http/routes/handlers.hpp"
 #include "http/routes/job_filter.hpp"
 #include "http/routes/job_view.hpp"
-#include "http/routes/operation_view.hpp"
 
 /// Changes of all jobs that match a filter.
 namespace millrace::http {

@@ -9,7 +9,6 @@
 #include "http/kit/text.hpp"
 #include "http/routes/handlers.hpp"
 #include "http/routes/job_view.hpp"
-#include "http/routes/measures/series_view.hpp"
 #include "http/routes/queue_view.hpp"
 
 /// The list of queues, in the order of any of its columns.

@@ -4,7 +4,6 @@
 #include "http/routes/features/throttle_view.hpp"
 #include "http/routes/handlers.hpp"
 #include "http/routes/job_view.hpp"
-#include "http/routes/operation_view.hpp"
 #include "http/routes/queue_view.hpp"
 
 /// Queues, which the beanstalk protocol calls tubes.

@@ -6,7 +6,6 @@
 #include "base/number.hpp"
 #include "http/kit/input.hpp"
 #include "http/routes/handlers.hpp"
-#include "http/routes/operation_view.hpp"
 
 /// Worker processes of Faktory clients, and connections of beanstalk clients.
 namespace millrace::http {

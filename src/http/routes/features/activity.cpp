@@ -1,10 +1,10 @@
-#include "http/routes/features/activity.hpp"
+#include "core/broker/features/activity.hpp"
 
 #include "base/number.hpp"
 #include "base/text.hpp"
-#include "core/broker/features/activity.hpp"
 #include "http/kit/input.hpp"
 #include "http/kit/text.hpp"
+#include "http/routes/handlers.hpp"
 
 /// Who has changed what.
 namespace millrace::http {

@@ -4,7 +4,6 @@
 #include "base/text.hpp"
 #include "http/kit/input.hpp"
 #include "http/kit/text.hpp"
-#include "http/routes/features/finished_view.hpp"
 #include "http/routes/handlers.hpp"
 #include "http/routes/job_filter.hpp"
 #include "http/routes/job_view.hpp"

@@ -11,7 +11,6 @@
 
 #include "core/ports/failure_watch.hpp"
 #include "http/routes/measures/line.hpp"
-#include "http/routes/measures/small_number.hpp"
 
 namespace millrace::http {
 

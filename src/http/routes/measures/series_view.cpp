@@ -1,5 +1,3 @@
-#include "http/routes/measures/series_view.hpp"
-
 #include <algorithm>
 #include <charconv>
 #include <string>
@@ -59,6 +57,8 @@ Json show_line(const Line* line, const Span& span, std::size_t place, std::int64
 }
 
 constexpr std::size_t kGroupBytes = 16;
+/// So many points of the shortest span are one number of `show_recent`: half a minute.
+constexpr std::size_t kPointsInRecent = 3;
 
 /// The recent past of a group of failures, which is named as `/errors` does.
 Response show_failures(const Call& call, const Span& span, std::size_t place) {

@@ -1,4 +1,4 @@
-#include "http/routes/batches/batch_view.hpp"
+#include "http/routes/batch_view.hpp"
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 
 #include "core/model/features/bid.hpp"
 #include "http/asking.hpp"
-#include "http/routes/batches/batch_view.hpp"
+#include "http/routes/batch_view.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::http {

@@ -1,4 +1,4 @@
-#include "http/routes/measures/small_number.hpp"
+#include "http/routes/measures/line.hpp"
 
 #include "support/doctest.hpp"
 

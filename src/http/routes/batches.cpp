@@ -7,9 +7,8 @@
 #include "core/model/features/bid.hpp"
 #include "http/kit/input.hpp"
 #include "http/kit/text.hpp"
-#include "http/routes/batches/batch_view.hpp"
+#include "http/routes/batch_view.hpp"
 #include "http/routes/handlers.hpp"
-#include "http/routes/operation_view.hpp"
 
 /// Batches of jobs.
 namespace millrace::http {
