@@ -52,4 +52,13 @@ struct AllRows {
 void add_filters(std::string& target, const Choice& choice);
 void add_filters(Json& members, const Choice& choice);
 
+/// One document with all queues by name: the server answers in slices, and each slice in pages.
+struct AllQueues {
+  Json document;
+  std::int64_t now_ms = 0;  ///< the server's clock
+};
+
+/// `match`: those whose names have this part; empty: all.
+[[nodiscard]] Reply<AllQueues> read_queues(Session& session, const std::string& match);
+
 }  // namespace millrace::cli

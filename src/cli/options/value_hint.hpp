@@ -38,4 +38,9 @@ inline constexpr ValueHint kQueueHint{.is_queue = true};
 /// The refusal of a text that is none of the words: what it must be, and what may be meant.
 [[nodiscard]] std::string must_be(std::span<const std::string_view> words, std::string_view text);
 
+/// The word that somebody who typed `text` may have meant. For each three letters of the text, one
+/// may be missing, wrong or too much, or two may have changed places. Empty: no word is so near.
+[[nodiscard]] std::string_view nearest_word(std::string_view text,
+                                            std::span<const std::string_view> words);
+
 }  // namespace millrace::cli

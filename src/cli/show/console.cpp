@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMemberColumns = 12;
 
-std::optional<std::size_t> columns_of(int descriptor) {
+std::optional<std::size_t> terminal_columns(int descriptor) {
   winsize size{};
   if (isatty(descriptor) == 0 || ioctl(descriptor, TIOCGWINSZ, &size) != 0) return std::nullopt;
   return size.ws_col == 0 ? std::nullopt : std::optional<std::size_t>(size.ws_col);
@@ -31,7 +31,7 @@ int write(std::string_view text, std::FILE* to) {
 }  // namespace
 
 Console::Console(bool has_colors)
-    : look_{.columns = columns_of(STDOUT_FILENO),
+    : look_{.columns = terminal_columns(STDOUT_FILENO),
             .has_colors = has_colors && isatty(STDOUT_FILENO) != 0} {}
 
 void Console::print(std::string_view text) {
@@ -59,7 +59,7 @@ void Console::complain(std::string_view text) {
 }
 
 void Console::show_progress(std::string_view text) {
-  const auto columns = columns_of(STDERR_FILENO);
+  const auto columns = terminal_columns(STDERR_FILENO);
   if (!columns || (text.empty() && !has_progress_)) return;
   const std::size_t room = *columns - 1;
   const std::string line = cut_to_width(harmless(text), room);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "cli/all_queues.hpp"
 #include "cli/members.hpp"
 
 namespace millrace::cli {

@@ -1,18 +1,90 @@
+#include <sys/select.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/text.hpp"
-#include "cli/input.hpp"
+#include "cli/exit.hpp"
+#include "cli/job_port.hpp"
 #include "cli/members.hpp"
+#include "cli/show/console.hpp"
 #include "cli/show/times.hpp"
 #include "cli/verbs/verbs.hpp"
+#include "client/beanstalk.hpp"
 #include "http/kit/text.hpp"
 
 namespace millrace::cli {
 namespace {
+
+/// Whether stdin is worth reading where nobody said so. kSilent: an open pipe on which nothing has
+/// come for a while, such as one that was inherited from a service and is never used.
+enum class StdinState { kEmpty, kReadable, kSilent };
+
+/// Longer than any job.
+constexpr std::size_t kInputBytesMax = std::size_t{1} << 30;
+
+/// What writes to a pipe begins within this time, or is asked for with `-`.
+constexpr int kSilenceSeconds = 5;
+
+Reply<std::string> read_all(std::FILE* file, const std::string& what) {
+  constexpr std::size_t kPartBytes = 64 * 1024;
+  std::string all;
+  std::size_t got = 0;
+  do {
+    const std::size_t before = all.size();
+    all.resize(before + kPartBytes);
+    got = std::fread(all.data() + before, 1, kPartBytes, file);
+    all.resize(before + got);
+    if (all.size() > kInputBytesMax)
+      return Failure{.text = "the " + what + " is longer than any job"};
+  } while (got > 0);
+  // A part of it must not be taken for the whole.
+  if (std::ferror(file) != 0) {
+    return Failure{.text = "the " + what + " cannot be read: " + std::strerror(errno)};
+  }
+  return all;
+}
+
+/// All of stdin, to its end and without a change. `what` it is stands in messages: `body`.
+Reply<std::string> read_stdin(Console& console, const std::string& what) {
+  if (::isatty(STDIN_FILENO) == 1)
+    console.complain("type the " + what + ", and end it with Ctrl-D");
+  return read_all(stdin, what);
+}
+
+/// The same of a file.
+Reply<std::string> read_file(const std::string& path, const std::string& what) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"),
+                                                             std::fclose);
+  if (!file) {
+    return Failure{.exit = Exit::kUsage, .text = path + ": " + std::strerror(errno)};
+  }
+  return read_all(file.get(), what);
+}
+
+StdinState look_at_stdin() {
+  struct stat status {};
+  if (::fstat(STDIN_FILENO, &status) != 0) return StdinState::kEmpty;
+  if (S_ISREG(status.st_mode)) return StdinState::kReadable;
+  // A terminal, or /dev/null.
+  if (!S_ISFIFO(status.st_mode) && !S_ISSOCK(status.st_mode)) return StdinState::kEmpty;
+  fd_set input;
+  FD_ZERO(&input);
+  FD_SET(STDIN_FILENO, &input);
+  timeval patience{.tv_sec = kSilenceSeconds, .tv_usec = 0};
+  const bool has_come = ::select(STDIN_FILENO + 1, &input, nullptr, nullptr, &patience) > 0;
+  return has_come ? StdinState::kReadable : StdinState::kSilent;
+}
 
 std::string quoted(const std::string& text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -283,6 +355,26 @@ Exit show_pushed(Session& session, const Json& pushed) {
   return session.print_done(state.empty() ? "has ended" : state,
                             "job " + text_at(pushed, "id") + ", jid " + text_at(pushed, "jid"),
                             pushed);
+}
+
+Exit put_job(Session& session) {
+  const PutChoice& put = session.choice.put;
+  const bool is_given = !session.choice.words.empty() && session.choice.words.front() != "-";
+  const Reply<std::string> body = is_given ? Reply<std::string>(session.choice.words.front())
+                                           : read_stdin(session.console, "body");
+  if (!body) return session.fail(body.error());
+  auto client = connect_to_job_port(session.choice);
+  if (!client) return session.fail(failure_of(client.error()));
+  if (auto used = client->use(put.tube); !used) return session.fail(failure_of(used.error()));
+  const auto id = client->put(
+      {.body = *body, .priority = put.priority, .delay_s = put.delay_s, .ttr_s = put.ttr_s});
+  if (!id) {
+    Failure failure = failure_of(id.error());
+    if (!id.error().is_refusal) failure.text += "; it is unknown whether the job was put";
+    return session.fail(failure);
+  }
+  return session.print_done("put", "job " + std::to_string(*id) + ", tube " + put.tube,
+                            {{"id", *id}, {"tube", put.tube}});
 }
 
 }  // namespace millrace::cli

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "base/text.hpp"
-#include "cli/all_queues.hpp"
 #include "cli/interrupts.hpp"
 #include "cli/members.hpp"
 #include "cli/show/times.hpp"

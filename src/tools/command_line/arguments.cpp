@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/options/nearest_word.hpp"
+#include "cli/options/value_hint.hpp"
 
 namespace millrace::tools {
 namespace {

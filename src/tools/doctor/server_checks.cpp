@@ -5,8 +5,8 @@
 #include <cstdlib>
 
 #include "base/text.hpp"
-#include "cli/all_queues.hpp"
 #include "cli/members.hpp"
+#include "cli/session.hpp"
 #include "cli/show/times.hpp"
 #include "http/kit/text.hpp"
 #include "server/options/serve_command.hpp"

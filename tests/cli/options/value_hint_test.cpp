@@ -1,9 +1,8 @@
-#include "cli/options/nearest_word.hpp"
+#include "cli/options/value_hint.hpp"
 
 #include <array>
 #include <string>
 
-#include "cli/options/value_hint.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::cli {
