@@ -2,6 +2,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -11,20 +12,28 @@
 #include <vector>
 
 #include "base/text.hpp"
+#include "cli/cli.hpp"
+#include "cli/show/console.hpp"
 #include "server/options/beanstalkd_options.hpp"
 #include "server/options/config.hpp"
 #include "server/options/faktory_options.hpp"
 #include "server/process/logging.hpp"
 #include "server/process/process.hpp"
 #include "server/serve.hpp"
+#include "tools/backup/backup_files.hpp"
 #include "tools/command_line/invocation.hpp"
-#include "tools/directory/unfinished.hpp"
-#include "tools/run.hpp"
+#include "tools/directory/check.hpp"
+#include "tools/directory/journal_copy.hpp"
+#include "tools/directory/marks.hpp"
+#include "tools/local/local_verbs.hpp"
+#include "tools/move_jobs.hpp"
 
 namespace {
 
 using millrace::Outcome;
 using millrace::Problem;
+namespace cli = millrace::cli;
+namespace server = millrace::server;
 namespace tools = millrace::tools;
 using millrace::server::Config;
 using millrace::server::StartFailure;
@@ -36,11 +45,92 @@ constexpr std::string_view kBeanstalkd = "beanstalkd";
 constexpr std::string_view kFaktory = "faktory";
 
 constexpr int kExitFailed = 1;
+constexpr int kExitUsage = 2;
+constexpr int kExitDamaged = 4;
 
 /// A text may repeat an argument, or a name from a file: it cannot move the cursor.
 int fail(std::string_view program, const std::string& text, int code) {
   std::fprintf(stderr, "%s: %s\n", program.data(), millrace::harmless(text).c_str());
   return code;
+}
+
+/// Text for stdout, which is called `name` in a problem. A reader that has gone is no fault.
+int print(std::string_view text, const char* name = "the output") {
+  std::signal(SIGPIPE, SIG_IGN);
+  cli::Console console(false);
+  console.print(text);
+  if (console.finish()) return 0;
+  return fail(kMillrace, std::string(name) + " could not be written", kExitFailed);
+}
+
+int print_report(const Outcome<tools::JournalReport>& report) {
+  if (!report) return fail(kMillrace, report.error().text, kExitFailed);
+  const int printed = print(report->text, "it is done, but the report of it");
+  return report->damage ? fail(kMillrace, *report->damage, kExitDamaged) : printed;
+}
+
+int print_backup(const tools::BackupChoice& choice) {
+  const auto report = tools::back_up_journal(choice);
+  if (!report || choice.to != tools::kStream) return print_report(report);
+  // The backup is on stdout.
+  std::fputs(report->text.c_str(), stderr);
+  return 0;
+}
+
+int print_moved(const Outcome<std::string>& moved) {
+  return moved ? print(*moved) : fail(kMillrace, moved.error().text, kExitFailed);
+}
+
+struct LocalVerb {
+  std::string_view name;
+  cli::Verb run;
+};
+
+constexpr std::array kLocalVerbs = {LocalVerb{"dev", tools::serve_for_development},
+                                    LocalVerb{"doctor", tools::look_for_trouble},
+                                    LocalVerb{"bench", tools::measure_machine}};
+
+/// For `cli::run`. Null: there is no such verb.
+cli::Verb find_local_verb(std::string_view name) {
+  for (const LocalVerb& verb : kLocalVerbs) {
+    if (verb.name == name) return verb.run;
+  }
+  return nullptr;
+}
+
+/// Does what the command line asks for, but for `kServe`, and prints what comes of it. Returns the
+/// exit status.
+int run_tool(const tools::Invocation& invocation) {
+  const std::string& text = invocation.text;
+  switch (invocation.action) {
+    case tools::Invocation::Action::kPrint:
+      return print(invocation.text);
+    case tools::Invocation::Action::kRefuse:
+      return fail(kMillrace, invocation.text, kExitUsage);
+    case tools::Invocation::Action::kCheck:
+      if (!invocation.target.empty())
+        return print_report(tools::salvage_journal(text, invocation.target));
+      return print_report(tools::check_directory(text));
+    case tools::Invocation::Action::kBackUp:
+      return print_backup(invocation.backup);
+    case tools::Invocation::Action::kRestore:
+      return print_report(tools::restore_journal(invocation.restore));
+    case tools::Invocation::Action::kMoveToLog:
+      return print_moved(tools::move_to_log(invocation.config, server::Log()));
+    case tools::Invocation::Action::kMoveToFile:
+      return print_moved(tools::move_to_file(invocation.config, server::Log()));
+    case tools::Invocation::Action::kImport:
+      return print_report(tools::import_jobs(invocation.import));
+    case tools::Invocation::Action::kExport:
+      return print_report(tools::export_jobs(invocation.exported));
+    case tools::Invocation::Action::kAsk:
+      // A warning, and no failure.
+      if (!text.empty()) (void)fail(kMillrace, text, 0);
+      return cli::run(invocation.ask, find_local_verb);
+    case tools::Invocation::Action::kServe:
+      break;
+  }
+  return kExitFailed;
 }
 
 std::string first_line(const std::string& text) {
@@ -65,7 +155,7 @@ void fill_standard_descriptors() {
 
 int run(const std::vector<std::string>& arguments) {
   const tools::Invocation invocation = tools::read_invocation(arguments);
-  if (invocation.action != tools::Invocation::Action::kServe) return tools::run(invocation);
+  if (invocation.action != tools::Invocation::Action::kServe) return run_tool(invocation);
   const auto read_again = [&]() -> Outcome<Config> {
     tools::Invocation again = tools::read_invocation(arguments);
     if (again.action != tools::Invocation::Action::kServe) return Problem{again.text};

@@ -19,7 +19,7 @@
 #include "server/process/process.hpp"
 #include "server/shared_log.hpp"
 #include "tools/directory/check.hpp"
-#include "tools/directory/export_mark.hpp"
+#include "tools/directory/marks.hpp"
 #include "tools/directory/stopped_journal.hpp"
 
 namespace millrace::tools {

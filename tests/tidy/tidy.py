@@ -112,7 +112,7 @@ BANS = [
     Ban(r"\bgetenv\b", rf"src/server/options/(config|serve_command)\.|{TOOLS}", "only options/config reads the environment"),
     Ban(
         PRINTS,
-        rf"src/(main|tools/run)\.|src/server/(process/logging|serve)\.|src/cli/console\.|src/base/check\.hpp|{WRITER}|{TOOLS}",
+        rf"src/main\.|src/server/(process/logging|serve)\.|src/cli/console\.|src/base/check\.hpp|{WRITER}|{TOOLS}",
         "prints go through process/logging",
     ),
     Ban(SLEEPS, r"$^", "nothing sleeps: time is given"),

@@ -18,8 +18,8 @@
 #include "tools/backup/backup_files.hpp"
 #include "tools/backup/manifest.hpp"
 #include "tools/backup/new_segments.hpp"
+#include "tools/directory/marks.hpp"
 #include "tools/directory/places.hpp"
-#include "tools/directory/unfinished.hpp"
 
 namespace millrace::tools {
 namespace {

@@ -12,7 +12,7 @@
 #include "faktory/json/timestamp.hpp"
 #include "faktory/sha256.hpp"
 #include "journal/file/log_format.hpp"
-#include "tools/directory/mark_file.hpp"
+#include "tools/directory/marks.hpp"
 
 namespace millrace::tools {
 namespace {

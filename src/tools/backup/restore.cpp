@@ -1,6 +1,11 @@
 #include "tools/backup/restore.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <system_error>
@@ -8,21 +13,153 @@
 
 #include "faktory/json/timestamp.hpp"
 #include "journal/file/backup.hpp"
+#include "journal/file/file_system.hpp"
 #include "journal/file/log_files.hpp"
+#include "journal/file/log_format.hpp"
 #include "journal/file/log_starts.hpp"
+#include "journal/posix/descriptor.hpp"
 #include "server/process/process.hpp"
 #include "tools/backup/backup.hpp"
 #include "tools/backup/backup_directory.hpp"
+#include "tools/backup/manifest.hpp"
 #include "tools/backup/new_segments.hpp"
 #include "tools/backup/segment_batches.hpp"
-#include "tools/backup/sources.hpp"
-#include "tools/directory/owner.hpp"
+#include "tools/backup/tar.hpp"
+#include "tools/directory/marks.hpp"
 #include "tools/directory/places.hpp"
 #include "tools/directory/progress_line.hpp"
-#include "tools/directory/unfinished.hpp"
 
 namespace millrace::tools {
 namespace {
+
+/// What a restore has to take files from.
+class BackupSources {
+ public:
+  /// Reads the manifests. Streams are unpacked into new directories in `scratch`, called after
+  /// `kUnpackedPrefix`.
+  static Outcome<BackupSources> open(const std::vector<std::string>& names,
+                                     const std::string& scratch);
+
+  /// Of the backup that was made last. It tells of the others too.
+  [[nodiscard]] const BackupManifest& manifest() const { return manifest_; }
+  /// What that backup is called in problems.
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+  /// The path of that file of the manifest, which was compared with its checksum.
+  [[nodiscard]] Outcome<std::string> find(const BackupFile& file) const;
+
+ private:
+  std::vector<std::string> directories_;
+  BackupManifest manifest_;
+  std::string name_;
+};
+
+constexpr const char* kUnpackedPrefix = "from-";
+
+Outcome<Done> unpack_from(TarReader& reader, const std::string& stream,
+                          const std::string& directory) {
+  bool has_manifest = false;
+  for (;;) {
+    const auto entry = reader.next();
+    if (!entry) return entry.error();
+    if (!*entry) break;
+    const TarEntry& file = **entry;
+    const auto bytes = reader.read(file);
+    if (!bytes) return bytes.error();
+    const bool is_manifest = file.name == kManifestName;
+    // An archive of a backup's directory has more than a stream.
+    const bool is_needed = is_manifest || journal::parse_segment_name(file.name);
+    if (!file.is_file || !is_needed) continue;
+    has_manifest = has_manifest || is_manifest;
+    // A stream that was begun again has a file twice: the later one counts.
+    if (auto written = write_new(directory + "/" + file.name, *bytes); !written) return written;
+  }
+  if (has_manifest) return Done{};
+  return Problem{stream + " has no " + kManifestName + ": it is no backup, or not a whole one"};
+}
+
+/// By the log, and not by the clock, which may have been set back. Of two that end together, the
+/// one with the longer history counts.
+bool is_later(const BackupManifest& one, const BackupManifest& other) {
+  const auto& points = one.points;
+  const auto& its_points = other.points;
+  if (points.back().end != its_points.back().end) {
+    return points.back().end > its_points.back().end;
+  }
+  if (points.front().end != its_points.front().end) {
+    return points.front().end < its_points.front().end;
+  }
+  return points.back().at > its_points.back().at;
+}
+
+bool is_directory(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_directory(path, error);
+}
+
+/// Writes the files of a backup's stream, `-` being stdin, into a new directory.
+Outcome<Done> unpack(const std::string& stream, const std::string& directory) {
+  journal::PosixFileSystem files;
+  if (auto made = files.ensure_directory(directory); !made) return made;
+  const bool is_stdin = stream == kStream;
+  const journal::Descriptor opened(is_stdin ? -1 : ::open(stream.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!is_stdin && !opened.is_open()) return Problem{stream + ": " + std::strerror(errno)};
+  const std::string name = is_stdin ? "stdin" : stream;
+  TarReader reader(is_stdin ? STDIN_FILENO : opened.get(), name);
+  const Outcome<Done> done = unpack_from(reader, name, directory);
+  return done ? files.sync_directory(directory) : done;
+}
+
+Outcome<BackupSources> BackupSources::open(const std::vector<std::string>& names,
+                                           const std::string& scratch) {
+  BackupSources sources;
+  for (const std::string& name : names) {
+    std::string directory = name;
+    if (!is_directory(name)) {
+      directory = scratch + "/" + kUnpackedPrefix + std::to_string(sources.directories_.size());
+      if (auto unpacked = unpack(name, directory); !unpacked) return unpacked.error();
+    }
+    auto manifest = read_manifest(directory + "/" + kManifestName);
+    if (!manifest) return manifest.error();
+    if (sources.directories_.empty() || is_later(*manifest, sources.manifest_)) {
+      sources.manifest_ = std::move(*manifest);
+      sources.name_ = name == kStream ? "stdin" : name;
+    }
+    sources.directories_.push_back(std::move(directory));
+  }
+  return sources;
+}
+
+Outcome<std::string> BackupSources::find(const BackupFile& file) const {
+  const std::string name = journal::segment_name(file.first);
+  std::string wrong;
+  std::string shorter;
+  for (const std::string& directory : directories_) {
+    const std::string path = directory + "/" + name;
+    std::error_code error;
+    // An earlier backup may have less of the file.
+    const auto size = std::filesystem::file_size(path, error);
+    if (error) continue;
+    if (size < file.bytes) {
+      shorter = path;
+      continue;
+    }
+    wrong = path;
+    const auto bytes = read_start(path, file.bytes);
+    if (!bytes) return bytes.error();
+    if (sha256_of(*bytes) == file.sha256) return path;
+  }
+  if (!wrong.empty()) {
+    return Problem{wrong + " is not the file that " + name_ +
+                   " lists: its checksum differs, so it is damaged or was changed"};
+  }
+  if (!shorter.empty()) {
+    return Problem{shorter + " is shorter than the file that " + name_ +
+                   " lists: name the backups that came between them, too"};
+  }
+  return Problem{name + " is missing, which " + name_ +
+                 " needs: name the earlier backup that has it, too"};
+}
 
 constexpr const char* kRestoreLockName = "lock";
 constexpr std::string_view kRestoreText =

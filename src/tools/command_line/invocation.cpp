@@ -3,24 +3,25 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <string_view>
+#include <utility>
 
 #include "base/result.hpp"
+#include "base/text.hpp"
 #include "cli/options/command_line.hpp"
+#include "cli/options/value_hint.hpp"
 #include "cli/options/verb_rows.hpp"
+#include "cli/show/width.hpp"
 #include "server/options/config_check.hpp"
 #include "server/options/option_rows.hpp"
 #include "server/options/password.hpp"
 #include "server/options/serve_command.hpp"
 #include "server/process/version.hpp"
 #include "tools/backup/backup_options.hpp"
-#include "tools/command_line/arguments.hpp"
 #include "tools/command_line/completion.hpp"
-#include "tools/command_line/help_format.hpp"
 #include "tools/command_line/man_page.hpp"
-#include "tools/export/export_options.hpp"
 #include "tools/import/faktory/faktory_source.hpp"
-#include "tools/import/import_options.hpp"
 #include "tools/peers/named_server.hpp"
 #include "tools/peers/peer_addresses.hpp"
 
@@ -28,6 +29,113 @@ namespace millrace::tools {
 namespace {
 
 using server::kOptionRows;
+
+std::vector<std::string_view> command_names(const CLI::App& app) {
+  std::vector<std::string_view> names;
+  for (const CLI::App* each : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(each->get_name());
+  }
+  return names;
+}
+
+/// What other job servers and their tools call it.
+std::string_view habit_of(std::string_view word) {
+  using Habit = std::pair<std::string_view, std::string_view>;
+  constexpr std::array kHabits = {
+      Habit{"kick", "retry"},    Habit{"bury", "kill"},     Habit{"rm", "delete"},
+      Habit{"remove", "delete"}, Habit{"purge", "delete"},  Habit{"clear", "delete"},
+      Habit{"flush", "delete"},  Habit{"list", "ls"},       Habit{"jobs", "ls"},
+      Habit{"enqueue", "push"},  Habit{"reserve", "fetch"}, Habit{"info", "stats"},
+      Habit{"show", "peek"},     Habit{"get", "peek"},      Habit{"start", "serve"},
+      Habit{"server", "serve"},  Habit{"run", "serve"}};
+  const auto* const found = std::ranges::find(kHabits, word, &Habit::first);
+  return found == kHabits.end() ? std::string_view() : found->second;
+}
+
+/// Of arguments that no command knows. Names the first one: CLI11 would name all of them, the last
+/// one first.
+Problem unknown_argument(const CLI::App& app) {
+  std::vector<std::string> extras = app.remaining(true);
+  std::erase(extras, "--");
+  const std::string first = extras.empty() ? "--" : extras.front();
+  const auto commands = app.get_subcommands();
+  if (commands.empty() && !first.starts_with('-')) {
+    std::string_view meant = habit_of(first);
+    if (meant.empty()) meant = cli::nearest_word(first, command_names(app));
+    return Problem{"'" + first + "' is no command; " +
+                   (meant.empty() ? "see millrace --help"
+                                  : "did you mean millrace " + std::string(meant) + "?")};
+  }
+  const std::string command = commands.empty() ? "" : " " + commands.front()->get_name();
+  // Those of the command itself are known after it.
+  const bool is_early = !commands.empty() && first.starts_with("--") &&
+                        commands.front()->get_option_no_throw(first) != nullptr;
+  if (is_early) {
+    return Problem{first + " belongs after the command: millrace" + command + " " + first};
+  }
+  return Problem{"'" + first + "' is not a known argument; see millrace" + command + " --help"};
+}
+
+/// No option is given twice.
+Outcome<Done> check_repetition(const CLI::App& app) {
+  for (const CLI::App* command : app.get_subcommands()) {
+    for (const CLI::Option* option : command->get_options()) {
+      if (option->count() > 1 && !option->get_positional())
+        return Problem{option->get_name() + " may be given only once"};
+    }
+  }
+  return Done{};
+}
+
+/// An option of a tool that works on files has a value: an empty one is a variable of a script that
+/// is not set, and must not mean that the option was not given.
+Outcome<Done> check_values(const CLI::App& app) {
+  for (const CLI::App* command : app.get_subcommands()) {
+    const std::string& name = command->get_name();
+    if (name != "backup" && name != "restore" && name != "import" && name != "export") continue;
+    for (const CLI::Option* option : command->get_options()) {
+      const bool is_empty = option->count() > 0 && option->results().front().empty();
+      if (is_empty) return Problem{option->get_name() + " must not be empty"};
+    }
+  }
+  return Done{};
+}
+
+constexpr std::size_t kHelpColumns = 80;
+
+class HelpFormat : public CLI::Formatter {
+ public:
+  [[nodiscard]] std::string make_option_desc(const CLI::Option* option) const override {
+    return cli::broken_text(option->get_description(), kHelpColumns - get_column_width());
+  }
+
+  [[nodiscard]] std::string make_subcommand(const CLI::App* command) const override {
+    std::ostringstream out;
+    CLI::detail::format_help(
+        out, command->get_display_name(true),
+        cli::broken_text(command->get_description(), kHelpColumns - get_column_width()),
+        get_column_width());
+    return out.str();
+  }
+
+  /// Each line is a paragraph.
+  [[nodiscard]] std::string make_footer(const CLI::App* app) const override {
+    const std::string footer = app->get_footer();
+    std::string out;
+    for (std::string_view rest = footer; !rest.empty();) {
+      out += cli::broken_text(take_line(rest), kHelpColumns) + "\n";
+    }
+    return out;
+  }
+};
+
+/// How `--help` looks: as CLI11 does it, with all texts broken at blanks to fit into a terminal of
+/// 80 columns.
+// CLI11 wants it so.
+std::shared_ptr<CLI::FormatterBase> help_format() {
+  // It is that of all commands.
+  return std::make_shared<HelpFormat>();
+}
 
 constexpr const char* kCheckFooter =
     "Exit status 0: nothing is damaged; a torn tail is no damage. 1: the command failed. 2: wrong "

@@ -14,10 +14,8 @@
 #include "journal/file/log_names.hpp"
 #include "journal/file/log_survey.hpp"
 #include "journal/volatile/volatile_journal.hpp"
-#include "tools/directory/export_mark.hpp"
-#include "tools/directory/import_mark.hpp"
+#include "tools/directory/marks.hpp"
 #include "tools/directory/progress_line.hpp"
-#include "tools/directory/unfinished.hpp"
 
 namespace millrace::tools {
 namespace {

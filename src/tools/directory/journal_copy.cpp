@@ -10,8 +10,8 @@
 #include "journal/file/file_journal.hpp"
 #include "journal/file/file_system.hpp"
 #include "journal/file/log_survey.hpp"
+#include "tools/directory/marks.hpp"
 #include "tools/directory/places.hpp"
-#include "tools/directory/unfinished.hpp"
 
 namespace millrace::tools {
 namespace {

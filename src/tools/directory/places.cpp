@@ -1,9 +1,13 @@
 #include "tools/directory/places.hpp"
 
+#include <pwd.h>
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <system_error>
 
 #include "journal/file/file_system.hpp"
+#include "journal/file/log_files.hpp"
 
 namespace millrace::tools {
 
@@ -74,6 +78,24 @@ Outcome<Done> refuse_backup(const std::string& directory) {
                  " is a backup, and a server would change it: make a data directory "
                  "of it with `millrace restore " +
                  directory + " --to DATA`"};
+}
+
+std::string name_of_user(uid_t number) {
+  const passwd* const entry = getpwuid(number);
+  return entry == nullptr ? "user " + std::to_string(number) : entry->pw_name;
+}
+
+std::string owner_warning(const std::string& directory) {
+  struct stat its {};
+  struct stat made {};
+  const std::string file = directory + "/" + journal::kExtentName;
+  if (stat(directory.c_str(), &its) != 0 || stat(file.c_str(), &made) != 0) return {};
+  constexpr uid_t kRoot = 0;
+  if (its.st_uid == made.st_uid || its.st_uid == kRoot) return {};
+  const std::string owner = name_of_user(its.st_uid);
+  return "warning: " + directory + " belongs to " + owner + ", but the files in it belong to " +
+         name_of_user(made.st_uid) + ". A server that runs as " + owner +
+         " cannot open them: chown -R " + owner + " " + directory + "\n";
 }
 
 }  // namespace millrace::tools

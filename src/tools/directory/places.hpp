@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 #include <string_view>
 
@@ -33,5 +35,12 @@ inline constexpr const char* kManifestName = "manifest";
 
 /// Refuses a backup, which no server may use.
 [[nodiscard]] Outcome<Done> refuse_backup(const std::string& directory);
+
+/// `millrace`, or `user 1001` where nobody has that number.
+[[nodiscard]] std::string name_of_user(uid_t number);
+
+/// A line for the report of a command that has made files in the directory, when they belong to
+/// another user than the directory does: a server of that user could not open them. Else empty.
+[[nodiscard]] std::string owner_warning(const std::string& directory);
 
 }  // namespace millrace::tools

@@ -5,8 +5,8 @@
 #include "journal/file/log_names.hpp"
 #include "journal/shared/cache_directory.hpp"
 #include "server/foreign_jobs.hpp"
+#include "tools/directory/marks.hpp"
 #include "tools/directory/places.hpp"
-#include "tools/directory/unfinished.hpp"
 
 namespace millrace::tools {
 

@@ -1,8 +1,8 @@
 #include "tools/doctor/directory_checks.hpp"
 
-#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,11 +10,14 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <filesystem>
-#include <optional>
+#include <fstream>
 #include <span>
+#include <sstream>
 #include <utility>
 
+#include "base/number.hpp"
 #include "base/text.hpp"
 #include "cli/show/times.hpp"
 #include "http/kit/text.hpp"
@@ -24,10 +27,8 @@
 #include "journal/posix/descriptor.hpp"
 #include "server/foreign_jobs.hpp"
 #include "tools/backup/backup_directory.hpp"
-#include "tools/directory/export_mark.hpp"
-#include "tools/directory/owner.hpp"
-#include "tools/directory/unfinished.hpp"
-#include "tools/doctor/directory_user.hpp"
+#include "tools/directory/marks.hpp"
+#include "tools/directory/places.hpp"
 #include "tools/local/sync_probe.hpp"
 
 namespace millrace::tools {
@@ -258,6 +259,29 @@ Outcome<Finding> check_password_file(const std::string& path) {
   finding.to_do = "close it to others";
   finding.command = "chmod o-r " + shell_word(path);
   return finding;
+}
+
+std::optional<pid_t> user_of_directory(const struct stat& directory) {
+  std::ifstream file("/proc/locks");
+  std::ostringstream locks;
+  locks << file.rdbuf();
+  return holder_in(locks.str(), directory);
+}
+
+/// `1: FLOCK  ADVISORY  WRITE 4711 fd:01:131074 0 EOF`
+std::optional<pid_t> holder_in(std::string_view locks, const struct stat& file) {
+  char place[64];
+  std::snprintf(place, sizeof place, "%02x:%02x:%llu", major(file.st_dev), minor(file.st_dev),
+                static_cast<unsigned long long>(file.st_ino));
+  std::istringstream lines{std::string(locks)};
+  std::string line;
+  while (std::getline(lines, line)) {
+    std::istringstream words(line);
+    std::string number, kind, manner, right, pid, where;
+    words >> number >> kind >> manner >> right >> pid >> where;
+    if (kind == "FLOCK" && where == place) return parse_number<pid_t>(pid);
+  }
+  return std::nullopt;
 }
 
 }  // namespace millrace::tools

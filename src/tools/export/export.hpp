@@ -5,6 +5,10 @@
 #include "base/result.hpp"
 #include "tools/directory/check.hpp"
 
+namespace CLI {
+class App;
+}
+
 namespace millrace::tools {
 
 /// What `millrace export` is told.
@@ -24,5 +28,8 @@ struct ExportChoice {
 
 /// A fault of the command line; Done: there is none.
 [[nodiscard]] Outcome<Done> check_export(const ExportChoice& choice);
+
+/// Adds `millrace export`; `choice` outlives the app.
+CLI::App* add_export_command(CLI::App& app, ExportChoice& choice);
 
 }  // namespace millrace::tools

@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "core/model/types.hpp"
 #include "tools/export/receiver.hpp"
 #include "tools/peers/job_peer.hpp"
 #include "tools/peers/peer_addresses.hpp"
@@ -43,5 +45,22 @@ class ToFaktory final : public Receiver {
   std::uint64_t cut_ttrs_ = 0;
   const WorkUnitFormat& format_;
 };
+
+/// What is other in the job that is pushed.
+struct PushChanges {
+  std::optional<Time> at;            ///< nullopt: it has none, whatever it had before
+  std::int64_t reserve_for_max = 0;  ///< a longer `reserve_for`, in seconds, is cut to it
+};
+
+struct PushedText {
+  std::string json;
+  bool is_cut = false;  ///< its `reserve_for` was too long
+};
+
+/// The JSON of a job as FETCH shows it, made into what PUSH takes: with the changes, and without
+/// the time at which it became ready. All other members keep their bytes. nullopt: the text is no
+/// object.
+[[nodiscard]] std::optional<PushedText> pushed_text(std::string_view shown,
+                                                    const PushChanges& changes);
 
 }  // namespace millrace::tools

@@ -5,6 +5,10 @@
 #include "base/result.hpp"
 #include "tools/directory/check.hpp"
 
+namespace CLI {
+class App;
+}
+
 namespace millrace::tools {
 
 /// What `millrace import` is told.
@@ -32,5 +36,8 @@ struct ImportChoice {
 
 /// A fault of the command line; Done: there is none.
 [[nodiscard]] Outcome<Done> check_import(const ImportChoice& choice);
+
+/// Adds the command `import` with its options. `choice` must outlive it.
+CLI::App* add_import_command(CLI::App& app, ImportChoice& choice);
 
 }  // namespace millrace::tools

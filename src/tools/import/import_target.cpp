@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <random>
 #include <utility>
 
-#include "core/state/ledger.hpp"
+#include "core/state/totals.hpp"
 #include "http/kit/text.hpp"
 #include "journal/shared/cache_directory.hpp"
 #include "journal/volatile/volatile_journal.hpp"
 #include "server/foreign_jobs.hpp"
-#include "tools/directory/export_mark.hpp"
 #include "tools/directory/places.hpp"
 
 namespace millrace::tools {
@@ -32,6 +33,11 @@ struct ImportTarget::Content {
 };
 
 namespace {
+
+std::uint64_t draw_word(std::random_device& device) {
+  const std::uint64_t high = device();
+  return high << 32 | device();
+}
 
 constexpr const char* kInstanceStart = ", process ";
 
@@ -64,6 +70,76 @@ Outcome<Done> refuse_directory(journal::FileSystem& files, const std::string& di
 }
 
 }  // namespace
+
+RunCounts sum_of(RunCounts counts, std::uint64_t processed, std::uint64_t failed,
+                 const std::vector<DayCounts>& days, std::int32_t today) {
+  CountersChanged& total = counts.counters;
+  total.processed += processed;
+  total.failed += failed;
+  if (days.empty()) return counts;
+  if (total.day < today) {
+    const DayCounts over{.day = total.day,
+                         .processed = std::exchange(total.processed_today, 0),
+                         .failed = std::exchange(total.failed_today, 0)};
+    if (over.processed > 0) counts.days = merged(std::move(counts.days), over);
+    total.day = today;
+  }
+  for (const DayCounts& day : days) {
+    // A day of the other server's zone may have begun before it did in UTC.
+    if (day.day >= total.day) {
+      total.processed_today += day.processed;
+      total.failed_today += day.failed;
+    } else {
+      counts.days = merged(std::move(counts.days), day);
+    }
+  }
+  if (counts.days.size() > kHistoryDaysMax) {
+    counts.days.erase(counts.days.begin(),
+                      counts.days.end() - static_cast<std::ptrdiff_t>(kHistoryDaysMax));
+  }
+  return counts;
+}
+
+TargetState::TargetState(const Ledger& ledger, JobId first_id) {
+  const Store& store = ledger.store();
+  const Jobs& jobs = store.jobs();
+  for (JobSlot slot = 0; slot < jobs.slot_end(); ++slot) {
+    const Job* const job = jobs.in_slot(slot);
+    if (job == nullptr || job->id >= first_id) continue;
+    if (job->state == JobState::kDead) deaths_.insert(job->when);
+    if (job->has_mark(job_marks::kHoldsLock) && job->features) {
+      (void)take_lock(job->features->lock_key);
+    }
+  }
+  lock_secret_ = store.lock_secret().get();
+  for (const auto& [created, id] : store.queues().by_creation()) {
+    const Queue& queue = store.queues().at(id);
+    if (queue.paused_until == Time{}) continue;
+    pauses_[queue.name] = {.until = queue.paused_until, .asked_s = queue.pause_s};
+  }
+  counts_ = {.counters = ledger.counters(), .days = ledger.history()};
+}
+
+Time TargetState::take_death(Time wanted) {
+  while (!deaths_.insert(wanted).second) wanted += 1ns;
+  return wanted;
+}
+
+LockSecretDrawn TargetState::draw_lock_secret() {
+  std::random_device device;
+  lock_secret_ = LockSecret{.low = draw_word(device), .high = draw_word(device)};
+  return {.secret = *lock_secret_};
+}
+
+QueueChanged TargetState::kept_queue(std::string_view name, bool is_paused) const {
+  QueueChanged record{.name = name, .is_kept = true};
+  if (const auto pause = pauses_.find(name); pause != pauses_.end()) {
+    record.paused_until = pause->second.until;
+    record.pause_s = pause->second.asked_s;
+  }
+  if (is_paused) record.paused_until = kNever;
+  return record;
+}
 
 ImportTarget::ImportTarget(journal::FileSystem& files, const Options& options)
     : files_(files), options_(options) {}

@@ -1,27 +1,72 @@
 #pragma once
 
+#include <absl/container/btree_set.h>
 #include <absl/container/flat_hash_set.h>
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "base/result.hpp"
+#include "base/text_map.hpp"
 #include "cli/interrupts.hpp"
 #include "core/model/codec.hpp"
 #include "core/model/record.hpp"
+#include "core/state/ledger.hpp"
 #include "journal/file/file_journal.hpp"
 #include "journal/file/file_system.hpp"
 #include "server/process/clock.hpp"
-#include "tools/directory/import_mark.hpp"
+#include "tools/directory/marks.hpp"
 #include "tools/directory/progress_line.hpp"
-#include "tools/import/target_state.hpp"
 
 namespace millrace::tools {
+
+/// Both together, as a server would have them that counted both. `today` is days since 1970.
+[[nodiscard]] RunCounts sum_of(RunCounts counts, std::uint64_t processed, std::uint64_t failed,
+                               const std::vector<DayCounts>& days, std::int32_t today);
+
+/// What a data directory has besides jobs that imported jobs must fit in with: times of death,
+/// which no two jobs share; locks, which one job holds at most; queues; and counts.
+class TargetState {
+ public:
+  TargetState() = default;
+  /// Jobs with this id or a greater one do not count: an import that was cut short left them.
+  TargetState(const Ledger& ledger, JobId first_id);
+
+  /// That time, or the next one at which no job died.
+  [[nodiscard]] Time take_death(Time wanted);
+
+  /// False: a job holds that lock.
+  [[nodiscard]] bool take_lock(const LockKey& key) {
+    return locks_.insert({key.high, key.low}).second;
+  }
+  [[nodiscard]] const std::optional<LockSecret>& lock_secret() const { return lock_secret_; }
+  /// To be recorded.
+  [[nodiscard]] LockSecretDrawn draw_lock_secret();
+
+  /// The record of a queue that stays when it is empty, with the pause that it had, or without
+  /// end. It views `name`.
+  [[nodiscard]] QueueChanged kept_queue(std::string_view name, bool is_paused) const;
+
+  [[nodiscard]] const RunCounts& counts() const { return counts_; }
+
+ private:
+  struct Pause {
+    Time until{};
+    std::uint32_t asked_s = 0;
+  };
+
+  absl::btree_set<Time> deaths_;
+  absl::btree_set<std::pair<std::uint64_t, std::uint64_t>> locks_;
+  std::optional<LockSecret> lock_secret_;
+  TextMap<Pause> pauses_;
+  RunCounts counts_;
+};
 
 /// The data directory that jobs are imported into: the journal of a server that is stopped, or a
 /// new one. While the import lasts, a mark in the directory keeps servers away. An import that was

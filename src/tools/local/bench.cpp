@@ -2,15 +2,21 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
+#include <functional>
+#include <latch>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/result.hpp"
 #include "cli/interrupts.hpp"
 #include "cli/session.hpp"
 #include "cli/show/table.hpp"
@@ -18,7 +24,6 @@
 #include "client/faktory.hpp"
 #include "http/kit/text.hpp"
 #include "server/process/temporary_folder.hpp"
-#include "tools/local/bench_load.hpp"
 #include "tools/local/local_server.hpp"
 #include "tools/local/local_verbs.hpp"
 #include "tools/local/sync_probe.hpp"
@@ -28,6 +33,83 @@ namespace {
 
 using namespace std::chrono_literals;
 using cli::Exit;
+
+/// What one connection does again and again. False: nothing is left to do.
+using BenchStep = std::function<Outcome<bool>()>;
+
+/// A new connection, at a number from 0 on, with what it does.
+using ConnectBench = std::function<Outcome<BenchStep>(std::size_t connection)>;
+
+struct BenchLoad {
+  std::size_t connections = 1;
+  std::chrono::milliseconds time{2000};  ///< it ends then, or when nothing is left to do
+};
+
+struct BenchResult {
+  double per_second = 0;
+  std::chrono::nanoseconds median{};              ///< from the command to its reply
+  std::chrono::nanoseconds slowest_of_hundred{};  ///< 99 % take no longer
+};
+
+using BenchClock = std::chrono::steady_clock;
+
+/// What one thread has seen.
+struct BenchPart {
+  std::vector<std::chrono::nanoseconds> times;
+  BenchClock::time_point end{};  ///< of its last step: to find nothing may take long
+  std::optional<Problem> problem;
+};
+
+void run_steps(const BenchStep& step, BenchClock::time_point end, BenchPart& part) {
+  auto begun = BenchClock::now();
+  while (begun < end) {
+    const auto done = step();
+    const auto now = BenchClock::now();
+    if (!done) {
+      part.problem = done.error();
+      return;
+    }
+    if (!*done) return;
+    part.times.push_back(now - begun);
+    part.end = now;
+    begun = now;
+  }
+}
+
+/// Runs it on all connections at a time, each in a thread of its own.
+Outcome<BenchResult> run_load(const BenchLoad& load, const ConnectBench& connect) {
+  std::vector<BenchStep> steps;
+  for (std::size_t i = 0; i < load.connections; ++i) {
+    auto step = connect(i);
+    if (!step) return step.error();
+    steps.push_back(std::move(*step));
+  }
+  std::vector<BenchPart> parts(load.connections);
+  std::latch start(static_cast<std::ptrdiff_t>(load.connections));
+  const auto begun = BenchClock::now();
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < load.connections; ++i) {
+      threads.emplace_back([&, i] {
+        start.arrive_and_wait();
+        run_steps(steps[i], begun + load.time, parts[i]);
+      });
+    }
+  }
+  BenchClock::time_point end = begun;
+  std::vector<std::chrono::nanoseconds> times;
+  for (const BenchPart& part : parts) {
+    if (part.problem) return *part.problem;
+    end = std::max(end, part.end);
+    times.insert(times.end(), part.times.begin(), part.times.end());
+  }
+  if (times.empty()) return Problem{"nothing was measured"};
+  std::ranges::sort(times);
+  const std::chrono::duration<double> took = end - begun;
+  return BenchResult{.per_second = static_cast<double>(times.size()) / took.count(),
+                     .median = times[times.size() / 2],
+                     .slowest_of_hundred = times[times.size() * 99 / 100]};
+}
 
 constexpr std::size_t kSyncsOfBench = 500;
 constexpr std::size_t kBenchJobBytes = 100;

@@ -1,14 +1,9 @@
 #pragma once
 
-#include <string_view>
-
 #include "cli/cli.hpp"
 
 /// Verbs that use more of this program than a connection to a server.
 namespace millrace::tools {
-
-/// For `cli::run`. Null: there is no such verb.
-[[nodiscard]] cli::Verb find_local_verb(std::string_view name);
 
 cli::Exit serve_for_development(cli::Session& session);
 cli::Exit look_for_trouble(cli::Session& session);

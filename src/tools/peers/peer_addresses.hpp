@@ -36,4 +36,8 @@ struct FaktoryAddress {
 /// Says HELLO, with the password where the server asks for one.
 [[nodiscard]] Outcome<JobPeer> connect_faktory(const FaktoryAddress& address);
 
+/// Whether two names of servers, as `beanstalk_name` and `faktory_name` give them, lead to one
+/// port, as this machine resolves them now. Asks the resolver, and so may take seconds.
+[[nodiscard]] bool lead_to_one_port(std::string_view a, std::string_view b);
+
 }  // namespace millrace::tools

@@ -11,8 +11,8 @@
 #include "tools/backup/backup_fixture.hpp"
 #include "tools/backup/segment_batches.hpp"
 #include "tools/backup/tar.hpp"
+#include "tools/directory/marks.hpp"
 #include "tools/directory/places.hpp"
-#include "tools/directory/unfinished.hpp"
 #include "tools/import/import.hpp"
 
 namespace millrace::tools {

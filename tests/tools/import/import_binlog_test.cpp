@@ -8,7 +8,7 @@
 #include "support/doctest.hpp"
 #include "support/scratch.hpp"
 #include "tools/directory/check.hpp"
-#include "tools/directory/import_mark.hpp"
+#include "tools/directory/marks.hpp"
 #include "tools/import/binlog_bytes.hpp"
 
 namespace millrace::tools {

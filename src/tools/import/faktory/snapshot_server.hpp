@@ -39,4 +39,11 @@ class SnapshotServer {
   std::optional<Redis> redis_;
 };
 
+/// The path of the program; a problem says which package has it. `search_path`: as PATH.
+[[nodiscard]] Outcome<std::string> find_redis_server(const std::string& search_path);
+
+/// Why Redis did not load a snapshot, from what it wrote: one line, with the place in the file
+/// where it says one.
+[[nodiscard]] std::string load_failure_of(const std::string& log);
+
 }  // namespace millrace::tools

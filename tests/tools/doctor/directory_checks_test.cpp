@@ -1,4 +1,4 @@
-#include "tools/doctor/directory_user.hpp"
+#include "tools/doctor/directory_checks.hpp"
 
 #include <sys/sysmacros.h>
 

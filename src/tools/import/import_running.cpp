@@ -1,4 +1,4 @@
-#include "tools/import/drain/import_running.hpp"
+#include "tools/import/import_running.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "tools/export/pushed_text.hpp"
+#include "tools/export/to_faktory.hpp"
 
 #include "support/doctest.hpp"
 

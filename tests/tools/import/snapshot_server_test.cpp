@@ -1,4 +1,4 @@
-#include "tools/import/faktory/redis_process.hpp"
+#include "tools/import/faktory/snapshot_server.hpp"
 
 #include "support/doctest.hpp"
 #include "support/scratch.hpp"
