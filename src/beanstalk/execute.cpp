@@ -10,12 +10,12 @@ namespace millrace::beanstalk {
 
 using std::chrono::seconds;
 
-void ClientSession::execute(const Put& put, Time now) {
+void BeanstalkSession::execute(const Put& put, Time now) {
   execute(put, nullptr, now);
 }
 
 /// `body`: that of a long put, or null.
-void ClientSession::execute(const Put& put, LongBody* body, Time now) {
+void BeanstalkSession::execute(const Put& put, LongBody* body, Time now) {
   mark_producer();
   if (shared_.is_draining) {
     output_ += reply::kDraining;
@@ -37,31 +37,31 @@ void ClientSession::execute(const Put& put, LongBody* body, Time now) {
   reply::inserted(output_, *id);
 }
 
-void ClientSession::execute(const Peek& peek, Time) {
+void BeanstalkSession::execute(const Peek& peek, Time) {
   answer_found(shared_.broker.view().find(peek.id));
 }
 
-void ClientSession::execute(const PeekReady&, Time) {
+void BeanstalkSession::execute(const PeekReady&, Time) {
   answer_found(shared_.broker.view().first_ready(used_tube()));
 }
 
-void ClientSession::execute(const PeekDelayed&, Time) {
+void BeanstalkSession::execute(const PeekDelayed&, Time) {
   answer_found(shared_.broker.view().first_delayed(used_tube()));
 }
 
-void ClientSession::execute(const PeekBuried&, Time) {
+void BeanstalkSession::execute(const PeekBuried&, Time) {
   answer_found(shared_.broker.view().first_dead(used_tube()));
 }
 
-void ClientSession::execute(const Reserve&, Time now) {
+void BeanstalkSession::execute(const Reserve&, Time now) {
   reserve_until(kNever, now);
 }
 
-void ClientSession::execute(const ReserveWithTimeout& reserve, Time now) {
+void BeanstalkSession::execute(const ReserveWithTimeout& reserve, Time now) {
   reserve_until(now + seconds{reserve.timeout_s}, now);
 }
 
-void ClientSession::execute(const ReserveJob& reserve, Time now) {
+void BeanstalkSession::execute(const ReserveJob& reserve, Time now) {
   auto job = shared_.broker.reserve_job(client_, reserve.id, now);
   // Before `mark_worker`: a client that reserved nothing is no worker yet.
   if (!job) return answer_refused(job.error());
@@ -69,24 +69,24 @@ void ClientSession::execute(const ReserveJob& reserve, Time now) {
   answer_reserved(**job);
 }
 
-void ClientSession::execute(const Delete& command, Time now) {
+void BeanstalkSession::execute(const Delete& command, Time now) {
   answer(shared_.broker.remove(client_, command.id, now), reply::kDeleted);
 }
 
-void ClientSession::execute(const Release& release, Time now) {
+void BeanstalkSession::execute(const Release& release, Time now) {
   answer(shared_.broker.release(client_, release.id, release.pri, release.delay_s, now),
          reply::kReleased);
 }
 
-void ClientSession::execute(const Bury& bury, Time now) {
+void BeanstalkSession::execute(const Bury& bury, Time now) {
   answer(shared_.broker.bury(client_, bury.id, bury.pri, now), reply::kBuried);
 }
 
-void ClientSession::execute(const Touch& touch, Time now) {
+void BeanstalkSession::execute(const Touch& touch, Time now) {
   answer(shared_.broker.touch(client_, touch.id, now), reply::kTouched);
 }
 
-void ClientSession::execute(const Kick& kick, Time now) {
+void BeanstalkSession::execute(const Kick& kick, Time now) {
   auto count = shared_.broker.kick(client_, kick.bound, now);
   if (count) {
     reply::kicked(output_, *count);
@@ -96,17 +96,17 @@ void ClientSession::execute(const Kick& kick, Time now) {
   }
 }
 
-void ClientSession::execute(const KickJob& kick, Time now) {
+void BeanstalkSession::execute(const KickJob& kick, Time now) {
   answer(shared_.broker.kick_job(kick.id, now), reply::kKicked);
 }
 
-void ClientSession::execute(const Use& use, Time) {
+void BeanstalkSession::execute(const Use& use, Time) {
   // The parser has checked the name, so it cannot be refused.
   shared_.broker.use(client_, use.tube).value();
   reply::using_tube(output_, use.tube);
 }
 
-void ClientSession::execute(const Watch& watch, Time) {
+void BeanstalkSession::execute(const Watch& watch, Time) {
   const auto count = shared_.broker.watch(client_, watch.tube);
   if (count) {
     reply::watching(output_, *count);
@@ -115,7 +115,7 @@ void ClientSession::execute(const Watch& watch, Time) {
   }
 }
 
-void ClientSession::execute(const Ignore& ignore, Time) {
+void BeanstalkSession::execute(const Ignore& ignore, Time) {
   // The only refusal is about the last tube. One that is not watched is ignored without a word.
   auto count = shared_.broker.ignore(client_, ignore.tube);
   if (count) {
@@ -125,15 +125,15 @@ void ClientSession::execute(const Ignore& ignore, Time) {
   }
 }
 
-void ClientSession::execute(const PauseTube& pause, Time now) {
+void BeanstalkSession::execute(const PauseTube& pause, Time now) {
   answer(shared_.broker.admin().pause(pause.tube, pause.seconds, now), reply::kPaused);
 }
 
-void ClientSession::execute(const Stats&, Time now) {
+void BeanstalkSession::execute(const Stats&, Time now) {
   reply::stats(output_, shared_, shared_.broker.view(), now);
 }
 
-void ClientSession::execute(const StatsJob& stats, Time now) {
+void BeanstalkSession::execute(const StatsJob& stats, Time now) {
   const View& view = shared_.broker.view();
   const Job* job = view.find(stats.id);
   if (job) {
@@ -143,7 +143,7 @@ void ClientSession::execute(const StatsJob& stats, Time now) {
   }
 }
 
-void ClientSession::execute(const StatsTube& stats, Time now) {
+void BeanstalkSession::execute(const StatsTube& stats, Time now) {
   const Queue* tube = shared_.broker.view().find_queue(stats.tube);
   if (tube) {
     reply::stats_tube(output_, *tube, now);
@@ -152,14 +152,14 @@ void ClientSession::execute(const StatsTube& stats, Time now) {
   }
 }
 
-void ClientSession::execute(const ListTubes&, Time) {
+void BeanstalkSession::execute(const ListTubes&, Time) {
   listing_ = std::make_unique<Listing>();
   // Tubes that come later are not listed, so that no client can prolong the list for ever.
   listing_->end = shared_.broker.view().queues_end();
   list_slice();
 }
 
-void ClientSession::list_slice() {
+void BeanstalkSession::list_slice() {
   CHECK(listing_ != nullptr);
   Listing& listing = *listing_;
   listing.next =
@@ -171,25 +171,25 @@ void ClientSession::list_slice() {
   listing_.reset();
 }
 
-void ClientSession::execute(const ListTubeUsed&, Time) {
+void BeanstalkSession::execute(const ListTubeUsed&, Time) {
   reply::using_tube(output_, used_tube().name);
 }
 
-void ClientSession::execute(const ListTubesWatched&, Time) {
+void BeanstalkSession::execute(const ListTubesWatched&, Time) {
   std::vector<std::string_view> names;
   shared_.broker.view().each_watched(client_,
                                      [&names](const Queue& tube) { names.push_back(tube.name); });
   reply::tube_list(output_, names);
 }
 
-void ClientSession::execute(const Quit&, Time) {
+void BeanstalkSession::execute(const Quit&, Time) {
   // The connection closes once the replies before it are sent: there is no reply to quit.
   is_closing_ = true;
 }
 
 /// A client that has closed its sending side gets its answer at once: it may be waiting for the end
 /// of the connection.
-void ClientSession::reserve_until(Time wait_until, Time now) {
+void BeanstalkSession::reserve_until(Time wait_until, Time now) {
   mark_worker();
   ReserveRequest request;
   request.wait_until = has_input_ended_ ? now : wait_until;
@@ -199,7 +199,7 @@ void ClientSession::reserve_until(Time wait_until, Time now) {
   if (delivery) deliver(*delivery, now);
 }
 
-reply::ShownJob ClientSession::shown(const Job& job) const {
+reply::ShownJob BeanstalkSession::shown(const Job& job) const {
   const View& view = shared_.broker.view();
   return {.job = job,
           .tube = view.queue_of(job).name,
@@ -207,7 +207,7 @@ reply::ShownJob ClientSession::shown(const Job& job) const {
           .clock = view.wall_clock()};
 }
 
-void ClientSession::answer_found(const Job* job) {
+void BeanstalkSession::answer_found(const Job* job) {
   if (!job) {
     output_ += reply::kNotFound;
     return;
@@ -220,13 +220,13 @@ void ClientSession::answer_found(const Job* job) {
   answer_job(*job, kWholeLog, reply::found, reply::long_found);
 }
 
-void ClientSession::answer_reserved(const Job& job) {
+void BeanstalkSession::answer_reserved(const Job& job) {
   const Lsn needs = shared_.broker.ledger().needed_for(job);
   answer_job(job, needs, reply::reserved, reply::long_reserved);
 }
 
 /// It tells of nothing that could be lost.
-void ClientSession::answer_without_job(std::string_view reply) {
+void BeanstalkSession::answer_without_job(std::string_view reply) {
   const std::size_t begin = output_.size();
   output_ += reply;
   need_only(0, begin);
@@ -234,7 +234,8 @@ void ClientSession::answer_without_job(std::string_view reply) {
 
 /// A long job is sent in slices between other clients' commands.
 template <typename Render, typename RenderLong>
-void ClientSession::answer_job(const Job& job, Lsn needs, Render render, RenderLong render_long) {
+void BeanstalkSession::answer_job(const Job& job, Lsn needs, Render render,
+                                  RenderLong render_long) {
   std::optional<LongText> text;
   if (job.body_bytes > WorkUnitFormat::kLongBodyBytes) {
     text = render_long(shown(job), shared_.broker.view().pin_body(job));
@@ -248,29 +249,29 @@ void ClientSession::answer_job(const Job& job, Lsn needs, Render render, RenderL
   }
 }
 
-void ClientSession::answer(const Answer<Done>& answer, std::string_view success) {
+void BeanstalkSession::answer(const Answer<Done>& answer, std::string_view success) {
   if (!answer) return answer_refused(answer.error());
   output_ += success;
 }
 
 /// beanstalkd has two words for all refusals here: out of memory covers a full disk, and everything
 /// else is not found.
-void ClientSession::answer_refused(Refusal refusal) {
+void BeanstalkSession::answer_refused(Refusal refusal) {
   output_ += refusal == Refusal::kNoRoom ? reply::kOutOfMemory : reply::kNotFound;
 }
 
-void ClientSession::mark_producer() {
+void BeanstalkSession::mark_producer() {
   // A connection counts once, with its first put, as in beanstalkd.
   if (!is_producer_) ++shared_.counters.producers;
   is_producer_ = true;
 }
 
-void ClientSession::mark_worker() {
+void BeanstalkSession::mark_worker() {
   if (!is_worker_) ++shared_.counters.workers;
   is_worker_ = true;
 }
 
-const Queue& ClientSession::used_tube() const {
+const Queue& BeanstalkSession::used_tube() const {
   const Queue* tube = shared_.broker.view().used_queue(client_);
   CHECK(tube != nullptr);  // `start` used the default one, and every use names another.
   return *tube;

@@ -17,7 +17,7 @@ Service::Service(Broker& broker, const WorkUnitFormat& format, Settings settings
 Service::~Service() = default;
 
 std::unique_ptr<Session> Service::open() {
-  return std::make_unique<ClientSession>(*shared_);
+  return std::make_unique<BeanstalkSession>(*shared_);
 }
 
 void Service::set_job_bytes_max(std::size_t max) {

@@ -42,7 +42,7 @@ bool is_foreign(std::string_view line) {
 
 }  // namespace
 
-void ClientSession::start(Time) {
+void BeanstalkSession::start(Time) {
   client_ = shared_.broker.connect(*this);
   shared_.broker.use(client_, kDefaultQueue).value();
   shared_.broker.watch(client_, kDefaultQueue).value();
@@ -50,7 +50,7 @@ void ClientSession::start(Time) {
   ++shared_.counters.total_connections;
 }
 
-void ClientSession::close(Time now) {
+void BeanstalkSession::close(Time now) {
   // Its jobs are released in there, and may be delivered to others at once.
   shared_.broker.disconnect(client_, now);
   Counters& counters = shared_.counters;
@@ -62,7 +62,7 @@ void ClientSession::close(Time now) {
   if (is_worker_) --counters.workers;
 }
 
-void ClientSession::receive(std::string_view bytes, Time now) {
+void BeanstalkSession::receive(std::string_view bytes, Time now) {
   if (is_closing_) return;
   // Most commands arrive whole and are executed where they are: only the rest is copied.
   if (inbox_.empty()) bytes.remove_prefix(execute_from(bytes, now));
@@ -71,13 +71,13 @@ void ClientSession::receive(std::string_view bytes, Time now) {
   work_through_inbox(now);
 }
 
-void ClientSession::resume(Time now) {
+void BeanstalkSession::resume(Time now) {
   if (has_long_reply()) continue_long_reply();
   if (listing_) list_slice();
   work_through_inbox(now);
 }
 
-void ClientSession::end_of_input(Time now) {
+void BeanstalkSession::end_of_input(Time now) {
   has_input_ended_ = true;
   if (wait_ == Wait::kJob) {
     shared_.broker.stop_waiting(client_);
@@ -87,7 +87,7 @@ void ClientSession::end_of_input(Time now) {
   work_through_inbox(now);
 }
 
-void ClientSession::deliver(const Delivery& delivery, Time) {
+void BeanstalkSession::deliver(const Delivery& delivery, Time) {
   const bool is_of_task = delivery.kind == Delivery::Kind::kFinished;
   // The broker delivers only what the session waits for.
   CHECK(wait_ == (is_of_task ? Wait::kLongTask : Wait::kJob));
@@ -113,24 +113,24 @@ void ClientSession::deliver(const Delivery& delivery, Time) {
   }
 }
 
-bool ClientSession::wants_input() const {
+bool BeanstalkSession::wants_input() const {
   if (is_closing_ || has_input_ended_) return false;
   // While it can execute it empties the inbox: a body may be larger than the limit.
   return can_execute() || inbox_bytes() < kPipelinedBytesMax;
 }
 
-bool ClientSession::wants_resume() const {
+bool BeanstalkSession::wants_resume() const {
   if (has_long_reply()) return output_.size() < kOutputBytesPause;
   return listing_ || (can_execute() && inbox_bytes() >= bytes_needed_);
 }
 
-bool ClientSession::wants_close() const {
+bool BeanstalkSession::wants_close() const {
   if (has_long_reply()) return false;
   if (is_closing_) return true;
   return has_input_ended_ && wait_ == Wait::kNothing && !listing_ && inbox_bytes() < bytes_needed_;
 }
 
-bool ClientSession::can_execute() const {
+bool BeanstalkSession::can_execute() const {
   return !is_closing_ && wait_ == Wait::kNothing && !listing_ && !has_long_reply() &&
          // A client that does not read is not served: its replies would fill the memory.
          output_.size() < kOutputBytesPause &&
@@ -138,7 +138,7 @@ bool ClientSession::can_execute() const {
          shared_.broker.ledger().batch_bytes() < kBatchBytesPause;
 }
 
-void ClientSession::work_through_inbox(Time now) {
+void BeanstalkSession::work_through_inbox(Time now) {
   inbox_begin_ += execute_from(std::string_view{inbox_}.substr(inbox_begin_), now);
   if (inbox_begin_ == inbox_.size() || is_closing_) {
     std::string{}.swap(inbox_);  // An idle connection keeps no buffer.
@@ -152,7 +152,7 @@ void ClientSession::work_through_inbox(Time now) {
 
 /// Executes as many commands as it may, and returns how many bytes of the input they were. A client
 /// whose commands take many steps continues in the next turn, so that others get theirs.
-std::size_t ClientSession::execute_from(std::string_view input, Time now) {
+std::size_t BeanstalkSession::execute_from(std::string_view input, Time now) {
   std::size_t consumed = 0;
   const std::uint64_t steps_end = shared_.broker.step_count() + kTurnSteps;
   // `bytes_needed_` keeps a half-arrived body from being parsed anew with each of its pieces.
@@ -165,7 +165,7 @@ std::size_t ClientSession::execute_from(std::string_view input, Time now) {
   return consumed;
 }
 
-std::size_t ClientSession::skip(std::string_view input) {
+std::size_t BeanstalkSession::skip(std::string_view input) {
   bytes_needed_ = 1;
   SkippedLine skipped;
   if (skip_->is_line) {
@@ -185,7 +185,7 @@ std::size_t ClientSession::skip(std::string_view input) {
 }
 
 /// The memory is there before the body, so a client cannot send more than there is.
-void ClientSession::begin(const LongPut& arriving) {
+void BeanstalkSession::begin(const LongPut& arriving) {
   std::optional<LongBody> body = LongBody::try_make(arriving.body_bytes);
   if (!body) {
     const std::uint64_t skip_bytes = std::uint64_t{arriving.body_bytes} + kLineEnd.size();
@@ -197,7 +197,7 @@ void ClientSession::begin(const LongPut& arriving) {
 
 /// The body is copied as it arrives, into the memory that the job will have: so the last piece
 /// costs no more than the first.
-std::size_t ClientSession::take_body(std::string_view input, Time now) {
+std::size_t BeanstalkSession::take_body(std::string_view input, Time now) {
   bytes_needed_ = 1;
   LongBody& body = long_put_->body;
   const std::string_view some = input.substr(0, body.missing_bytes());
@@ -220,7 +220,7 @@ std::size_t ClientSession::take_body(std::string_view input, Time now) {
   return some.size() + kLineEnd.size();
 }
 
-std::size_t ClientSession::execute_one(std::string_view input, Time now) {
+std::size_t BeanstalkSession::execute_one(std::string_view input, Time now) {
   Parsed parsed = parse_command(input, shared_.settings.job_bytes_max);
   if (const auto* more = std::get_if<NeedMore>(&parsed.result)) {
     bytes_needed_ = more->bytes;
@@ -248,7 +248,7 @@ std::size_t ClientSession::execute_one(std::string_view input, Time now) {
   return parsed.consumed;
 }
 
-void ClientSession::refuse(const Refused& refused) {
+void BeanstalkSession::refuse(const Refused& refused) {
   if (refused.counts_as) ++shared_.counters.commands[*refused.counts_as];
   // beanstalkd counts a client as a producer before the body has arrived.
   const bool is_put = refused.reason == Refused::Reason::kExpectedCrlf ||

@@ -23,9 +23,9 @@ namespace millrace::beanstalk {
 ///
 /// It executes commands from the bytes as they arrive, and keeps only what it cannot execute yet:
 /// an incomplete command, or the bytes after a command that waits. `shared` must outlive it.
-class ClientSession final : public Session {
+class BeanstalkSession final : public Session {
  public:
-  explicit ClientSession(Shared& shared) : shared_(shared) {}
+  explicit BeanstalkSession(Shared& shared) : shared_(shared) {}
 
   void start(Time now) override;
   void receive(std::string_view bytes, Time now) override;

@@ -86,7 +86,7 @@ class PartedPush final : public PushInParts {
   }
 
   Shared& shared_;
-  LongJob job_{Compactor::Root::kJob};
+  LongJob job_{Minifier::Root::kJob};
 };
 
 }  // namespace
@@ -98,7 +98,7 @@ Service::Service(Broker& broker, const WorkUnitFormat& format, Settings settings
               .started_at = started_at} {}
 
 std::unique_ptr<Session> Service::open(std::string peer) {
-  return std::make_unique<ClientSession>(shared_, std::move(peer));
+  return std::make_unique<FaktorySession>(shared_, std::move(peer));
 }
 
 Result<JobId, PushRefusal> Service::push(std::string_view json, Time now,

@@ -31,7 +31,7 @@
 #include "server/process/logging.hpp"
 #include "server/relay/own_ports.hpp"
 #include "server/relay/relay.hpp"
-#include "server/relay/web_screen.hpp"
+#include "server/relay/web_front.hpp"
 #include "server/role/lease_keeper.hpp"
 #include "server/role/role.hpp"
 #include "server/role/standby.hpp"
@@ -256,7 +256,7 @@ class Server : private Duties, private Deadline {
   /// While another server leads, as the following; also while this one leads and has lost touch
   /// with the log: then clients wait there.
   std::optional<Relay> relay_;
-  std::optional<WebScreen> web_screen_;
+  std::optional<WebFront> web_front_;
   std::unique_ptr<Listener> web_listener_;
   std::unique_ptr<WebService> web_;  ///< null: closed
   OwnPorts listening_;               ///< of a server that shares its log

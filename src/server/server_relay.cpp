@@ -46,21 +46,21 @@ Outcome<Done> Server::open_web_relay() {
   if (redirects_web()) return web_->stand_by({.facts = leadership(), .leader = {}});
   auto socket = web_->duplicate_socket();
   if (!socket) return socket.error();
-  web_screen_.emplace(
-      WebScreen::Parts{.poller = poller_,
-                       .answer = [this](std::string_view method,
-                                        std::string_view path) { return answer_web(method, path); },
-                       .pass_on =
-                           [this](Listener::Accepted accepted) {
-                             relay_->add("web", std::move(accepted), clock_.now());
-                           }});
+  web_front_.emplace(
+      WebFront::Parts{.poller = poller_,
+                      .answer = [this](std::string_view method,
+                                       std::string_view path) { return answer_web(method, path); },
+                      .pass_on =
+                          [this](Listener::Accepted accepted) {
+                            relay_->add("web", std::move(accepted), clock_.now());
+                          }});
   const Listener::Parts parts{
       .poller = poller_, .ticker = loop_.ticker, .clock = clock_, .log = log_, .has_room = [this] {
-        return 2 * (web_screen_->count() + relay_->count("web")) < options_.web_connections_max;
+        return 2 * (web_front_->count() + relay_->count("web")) < options_.web_connections_max;
       }};
   web_listener_ = std::make_unique<Listener>(std::move(*socket), parts);
   return web_listener_->listen(
-      [this](Listener::Accepted accepted) { web_screen_->add(std::move(accepted), clock_.now()); });
+      [this](Listener::Accepted accepted) { web_front_->add(std::move(accepted), clock_.now()); });
 }
 
 /// Those that waited for a leader have found one, those of the web port excepted, which ask again.
@@ -70,7 +70,7 @@ void Server::close_relay() {
     for (Listener::Accepted& each : relay_->give_back(gate.name)) admit(gate, std::move(each));
   }
   web_listener_.reset();
-  web_screen_.reset();
+  web_front_.reset();
   relay_.reset();
 }
 
@@ -120,7 +120,7 @@ void Server::relay(Time now, const std::optional<SharedJournal::Leader>& leader)
     log_.routine("relayed_clients_closed", {{"connections", closed}, {"leader", leader->node}});
   }
   relay_->work(now);
-  if (web_screen_) web_screen_->work(now);
+  if (web_front_) web_front_->work(now);
   if (!web_ || !redirects_web()) return;
   // It listens already, so there is no problem to be told.
   (void)web_->stand_by({.facts = leadership(), .leader = relay_->leader_address("web")});

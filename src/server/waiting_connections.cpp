@@ -21,9 +21,9 @@ WaitingConnections::WaitingConnections(Parts parts)
       broker_(ledger_, format_, {}),
       ticker_(broker_),
       relay_(poller_, parts_.relay),
-      web_screen_({.poller = poller_,
-                   .answer = [](std::string_view, std::string_view path) { return answer(path); },
-                   .pass_on = [](const Listener::Accepted&) {}}) {}
+      web_front_({.poller = poller_,
+                  .answer = [](std::string_view, std::string_view path) { return answer(path); },
+                  .pass_on = [](const Listener::Accepted&) {}}) {}
 
 Outcome<Done> WaitingConnections::open(const char* port, BoundSocket socket) {
   const auto has_room = [this] { return relay_.count() < parts_.clients_max; };
@@ -34,9 +34,9 @@ Outcome<Done> WaitingConnections::open(const char* port, BoundSocket socket) {
 
 Outcome<Done> WaitingConnections::open_web(BoundSocket socket) {
   if (parts_.relay.is_encrypted && socket.family() != AF_UNIX) return Done{};
-  const auto has_room = [this] { return web_screen_.count() < parts_.web_connections_max; };
+  const auto has_room = [this] { return web_front_.count() < parts_.web_connections_max; };
   return listen(std::move(socket), has_room, [this](Listener::Accepted accepted) {
-    web_screen_.add(std::move(accepted), parts_.clock.now());
+    web_front_.add(std::move(accepted), parts_.clock.now());
   });
 }
 
@@ -56,7 +56,7 @@ void WaitingConnections::work(Duration longest) {
   const Time now = parts_.clock.now();
   ticker_.work(now, Ticker::Scope::kDeadlines);
   relay_.work(now);
-  web_screen_.work(now);
+  web_front_.work(now);
 }
 
 }  // namespace millrace::server

@@ -12,7 +12,7 @@
 #include "server/process/clock.hpp"
 #include "server/process/logging.hpp"
 #include "server/relay/relay.hpp"
-#include "server/relay/web_screen.hpp"
+#include "server/relay/web_front.hpp"
 #include "server/turn/ticker.hpp"
 
 namespace millrace::server {
@@ -59,7 +59,7 @@ class WaitingConnections {
   Ticker ticker_;
   Poller poller_;
   Relay relay_;
-  WebScreen web_screen_;
+  WebFront web_front_;
   std::vector<std::unique_ptr<Listener>> listeners_;
 };
 

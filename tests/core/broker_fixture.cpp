@@ -168,21 +168,21 @@ const Job& BrokerFixture::job(JobId id) const {
 
 namespace {
 
-std::string tell_time(Time time) {
+std::string record_clock(Time time) {
   return std::to_string(time.time_since_epoch().count());
 }
 
 void tell_failure(const Failure& failure, std::string& out) {
   out += " failure=" + std::to_string(failure.retry_count) + "/" +
-         std::to_string(failure.remaining) + "/" + tell_time(failure.failed_at) + "/" +
-         tell_time(failure.next_at) + "/" + failure.errtype + "/" + failure.message;
+         std::to_string(failure.remaining) + "/" + record_clock(failure.failed_at) + "/" +
+         record_clock(failure.next_at) + "/" + failure.errtype + "/" + failure.message;
   for (const std::string& line : failure.backtrace) out += "/" + line;
 }
 
 void tell_attempts(const Attempts& attempts, std::string& out) {
   for (const Attempt& attempt : attempts.list) {
-    out += " attempt=" + std::to_string(attempt.number) + "/" + tell_time(attempt.began) + "/" +
-           tell_time(attempt.ended) + "/" + std::to_string(static_cast<int>(attempt.end)) + "/" +
+    out += " attempt=" + std::to_string(attempt.number) + "/" + record_clock(attempt.began) + "/" +
+           record_clock(attempt.ended) + "/" + std::to_string(static_cast<int>(attempt.end)) + "/" +
            std::to_string(attempt.has_failure) + "/" + attempt.wid + "/" + attempt.hostname + "/" +
            std::to_string(attempt.pid) + "/" + std::to_string(attempt.connection) + "/" +
            attempt.errtype + "/" + attempt.message;
@@ -202,15 +202,15 @@ void tell_job(const View& view, const Job& job, std::string& out) {
   const Tallies t = job.tallies();
   out += " state=" + std::to_string(static_cast<int>(job.state)) +
          " pri=" + std::to_string(job.pri) + " seq=" + std::to_string(job.sequence) +
-         " when=" + tell_time(job.when) + " enqueued=" + tell_time(job.enqueued_at) +
-         " created=" + tell_time(job.created_at) + " ttr=" + std::to_string(job.ttr_s) +
+         " when=" + record_clock(job.when) + " enqueued=" + record_clock(job.enqueued_at) +
+         " created=" + record_clock(job.created_at) + " ttr=" + std::to_string(job.ttr_s) +
          " delay=" + std::to_string(job.delay_s) + " tallies=" + std::to_string(t.reserves) + "/" +
          std::to_string(t.timeouts) + "/" + std::to_string(t.releases) + "/" +
          std::to_string(t.buries) + "/" + std::to_string(t.kicks);
   if (job.failure() != nullptr) tell_failure(*job.failure(), out);
   if (const Attempts* const attempts = view.attempts_of(job)) tell_attempts(*attempts, out);
   if (held != nullptr) {
-    out += " held=" + held->wid + "/" + held->jid + "/" + tell_time(held->reserved_at);
+    out += " held=" + held->wid + "/" + held->jid + "/" + record_clock(held->reserved_at);
   }
   out += " body=" + std::string(job.body_view()) + "\n";
 }
@@ -225,7 +225,7 @@ std::string tell(const View& view) {
   std::vector<std::string> queues;
   view.each_queue([&](const Queue& queue) {
     if (!queue.is_kept) return;
-    queues.push_back("queue " + queue.name + " paused_until=" + tell_time(queue.paused_until) +
+    queues.push_back("queue " + queue.name + " paused_until=" + record_clock(queue.paused_until) +
                      "\n");
   });
   std::sort(queues.begin(), queues.end());

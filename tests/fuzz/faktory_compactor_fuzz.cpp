@@ -29,7 +29,7 @@ std::string make_at_once(std::string_view json) {
 }
 
 std::string make_in_steps(std::string_view json, std::size_t piece) {
-  LongJob job(Compactor::Root::kJob);
+  LongJob job(Minifier::Root::kJob);
   for (std::size_t at = 0; at < json.size(); at += piece) {
     if (!job.add(json.substr(at, piece))) return {};
   }

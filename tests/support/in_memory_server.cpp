@@ -136,7 +136,7 @@ Time InMemoryServer::settle() {
     for (auto& [name, connection] : connections_) is_busy = serve(connection) || is_busy;
   }
   Time planned = broker_.tick(now_);
-  ledger_.tell_time(now_);
+  ledger_.record_clock(now_);
   if (ledger_.has_batch()) batches_.push_back(ledger_.take_batch());
   // A session that waited only for the batch to be taken continues.
   const bool is_wanted =

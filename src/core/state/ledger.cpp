@@ -180,7 +180,7 @@ bool Ledger::is_batch_awaited() const {
   return store_.has_unwritten() || records_written_ - records_before_batch_ > reservation_count_;
 }
 
-void Ledger::tell_time(Time wall) {
+void Ledger::record_clock(Time wall) {
   if (!has_batch() || !store_.log_clock().is_due(wall)) return;
   ClockRead record{.at = wall};
   encode(record, batch_);

@@ -67,7 +67,7 @@ class Ledger {
   [[nodiscard]] bool is_batch_awaited() const;
   /// What the wall clock shows: the batch tells it, where something is in it and the last batches
   /// do not say it already. To be called before `take_batch`. No record that counts.
-  void tell_time(Time wall);
+  void record_clock(Time wall);
   /// The records since the last call, encoded; empty when nothing changed. The caller appends the
   /// batch to the log, and tells its position by `place` before anything else is committed.
   [[nodiscard]] std::string take_batch();

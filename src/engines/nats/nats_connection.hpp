@@ -37,14 +37,14 @@ class NatsMailbox {
   using Time = std::chrono::steady_clock::time_point;
 
   /// What has arrived. Every subscription has a number of its own.
-  struct Letter {
+  struct Arrival {
     std::uint64_t subscription = 0;
     NatsMessage message;
   };
 
   void put(std::uint64_t subscription, NatsMessage message) {
     const std::lock_guard lock(mutex_);
-    letters_.push_back({subscription, std::move(message)});
+    arrivals_.push_back({subscription, std::move(message)});
     changed_.notify_one();
   }
 
@@ -67,19 +67,19 @@ class NatsMailbox {
   }
 
   struct Mail {
-    std::deque<Letter> letters;
+    std::deque<Arrival> arrivals;
     bool is_woken = false;
     std::uint64_t lost_connections = 0;
   };
 
-  /// Takes all letters. Waits for one, for `wake`, for a change of `lost_connections`, or until
+  /// Takes all arrivals. Waits for one, for `wake`, for a change of `lost_connections`, or until
   /// then.
   [[nodiscard]] Mail take(Time until, std::uint64_t known_lost_connections) {
     std::unique_lock lock(mutex_);
     changed_.wait_until(lock, until, [&] {
-      return !letters_.empty() || is_woken_ || lost_connections_ != known_lost_connections;
+      return !arrivals_.empty() || is_woken_ || lost_connections_ != known_lost_connections;
     });
-    return {std::exchange(letters_, {}), std::exchange(is_woken_, false), lost_connections_};
+    return {std::exchange(arrivals_, {}), std::exchange(is_woken_, false), lost_connections_};
   }
 
   /// No subscription had it before.
@@ -88,7 +88,7 @@ class NatsMailbox {
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Letter> letters_;
+  std::deque<Arrival> arrivals_;
   bool is_woken_ = false;
   std::uint64_t lost_connections_ = 0;
   std::uint64_t subscriptions_ = 0;  ///< only for the thread that uses the log

@@ -122,9 +122,9 @@ bool NatsLog::note_mail(Time until) {
   const Time now = nats_now();
   // The library connects by itself, maybe to a server that takes other lengths.
   part_bytes_max_ = parts_->publisher.part_bytes_max();
-  for (NatsMailbox::Letter& letter : mail.letters) {
-    if (parts_->publisher.receive(letter, now) || parts_->reader.receive(letter, now)) continue;
-    if (letter.subscription == parts_->trims->number()) note_trim(*letter.message);
+  for (NatsMailbox::Arrival& arrival : mail.arrivals) {
+    if (parts_->publisher.receive(arrival, now) || parts_->reader.receive(arrival, now)) continue;
+    if (arrival.subscription == parts_->trims->number()) note_trim(*arrival.message);
   }
   if (std::exchange(parts_->lost_connections, mail.lost_connections) != mail.lost_connections) {
     parts_->publisher.lose_connection();

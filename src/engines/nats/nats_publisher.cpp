@@ -134,9 +134,9 @@ natsStatus NatsPublisher::send_part(const Pending& pending, Time now) {
   return status;
 }
 
-bool NatsPublisher::receive(NatsMailbox::Letter& letter, Time now) {
-  if (letter.subscription != acknowledgements_->number()) return false;
-  const NatsMessage message = std::move(letter.message);
+bool NatsPublisher::receive(NatsMailbox::Arrival& arrival, Time now) {
+  if (arrival.subscription != acknowledgements_->number()) return false;
+  const NatsMessage message = std::move(arrival.message);
   const std::string_view subject = natsMsg_GetSubject(message.get());
   const auto id = parse_number<std::uint64_t>(subject.substr(subject.rfind('.') + 1)).value_or(0);
   // Those of before the last refusal are not there any more.

@@ -31,8 +31,8 @@ class NatsPublisher {
   [[nodiscard]] std::size_t part_bytes_max() const;
   void append(journal::LogService::Entry entry, Time now);
 
-  /// Whether a letter is for this object; then it is taken.
-  bool receive(NatsMailbox::Letter& letter, Time now);
+  /// Whether an arrival is for this object; then it is taken.
+  bool receive(NatsMailbox::Arrival& arrival, Time now);
   /// Everything in flight is in doubt.
   void lose_connection();
   /// Sends what waited for acknowledgements, and gives up what waited too long for its own.

@@ -72,9 +72,9 @@ std::string_view part_of(std::string_view subject, int skipped) {
 
 }  // namespace
 
-bool NatsEndWatch::receive(NatsMailbox::Letter& letter) {
-  if (answers_ == nullptr || letter.subscription != answers_->number()) return false;
-  const natsMsg& answer = *letter.message;
+bool NatsEndWatch::receive(NatsMailbox::Arrival& arrival) {
+  if (answers_ == nullptr || arrival.subscription != answers_->number()) return false;
+  const natsMsg& answer = *arrival.message;
   const std::string_view text = bytes_of(answer);
   end_ = end_in(text);
   return true;
@@ -157,14 +157,14 @@ void NatsReader::begin(NatsEntryAssembler::Start start, Time now) {
   if (status == NATS_OK) retry_at_.reset();
 }
 
-bool NatsReader::receive(NatsMailbox::Letter& letter, Time now) {
-  if (end_watch_.receive(letter)) return true;
-  if (subscription_ == nullptr || letter.subscription != subscription_->number()) return false;
+bool NatsReader::receive(NatsMailbox::Arrival& arrival, Time now) {
+  if (end_watch_.receive(arrival)) return true;
+  if (subscription_ == nullptr || arrival.subscription != subscription_->number()) return false;
   heard_at_ = now;
-  const auto delivery = delivery_of(*letter.message);
+  const auto delivery = delivery_of(*arrival.message);
   if (delivery) server_last_ = delivery->sequence + delivery->pending;
-  was_heard_ = was_heard_ || delivery || !is_refusal(*letter.message);
-  arrived_.push_back({std::move(letter.message), delivery});
+  was_heard_ = was_heard_ || delivery || !is_refusal(*arrival.message);
+  arrived_.push_back({std::move(arrival.message), delivery});
   return true;
 }
 

@@ -25,8 +25,8 @@ class NatsEndWatch {
   NatsEndWatch(NatsConnection& connection, std::string stream)
       : connection_(connection), stream_(std::move(stream)) {}
 
-  /// Whether a letter is for this object; then it is taken.
-  bool receive(NatsMailbox::Letter& letter);
+  /// Whether an arrival is for this object; then it is taken.
+  bool receive(NatsMailbox::Arrival& arrival);
 
   /// To be called at `due`.
   void ask(Time now);
@@ -64,8 +64,8 @@ class NatsReader {
   /// Lets the server send nothing more.
   void stop(Time now);
 
-  /// Whether a letter is for this object; then it is taken.
-  bool receive(NatsMailbox::Letter& letter, Time now);
+  /// Whether an arrival is for this object; then it is taken.
+  bool receive(NatsMailbox::Arrival& arrival, Time now);
   void lose_connection(Time now);
   /// Puts together what has arrived, and begins again where that is needed.
   void proceed(std::size_t bytes_max, Time now);

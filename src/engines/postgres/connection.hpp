@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "engines/postgres/bell.hpp"
 #include "engines/postgres/clear_login.hpp"
 #include "engines/postgres/target.hpp"
+#include "engines/postgres/waker.hpp"
 
 namespace millrace::engines::postgres {
 

@@ -83,7 +83,7 @@ class PostgresLog final : public LogService {
  public:
   PostgresLog(const Target& target, bool allows_unsynced)
       : writer_(target, allows_unsynced),
-        reader_(target, allows_unsynced, bell_),
+        reader_(target, allows_unsynced, waker_),
         trimmer_(target, allows_unsynced) {}
 
   [[nodiscard]] Sequence message_count(std::size_t bytes) const override {
@@ -103,7 +103,7 @@ class PostgresLog final : public LogService {
       auto chunk = reader_.look(after, bytes_max);
       if (!chunk) {
         // It may be a call that was woken.
-        (void)bell_.take();
+        (void)waker_.take();
         return chunk.error();
       }
       const bool is_news = *chunk && ((*chunk)->seen > after || (*chunk)->is_trimmed);
@@ -121,9 +121,9 @@ class PostgresLog final : public LogService {
     for (;;) {
       go_on();
       std::vector<Answer> answers = writer_.take_answers();
-      if (!answers.empty() || bell_.take() || Clock::now() >= end) return answers;
-      bell_.wait({writer_.interest(), trimmer_.interest(), reader_.interest()},
-                 std::min({end, writer_.next(), trimmer_.next()}));
+      if (!answers.empty() || waker_.take() || Clock::now() >= end) return answers;
+      waker_.wait({writer_.interest(), trimmer_.interest(), reader_.interest()},
+                  std::min({end, writer_.next(), trimmer_.next()}));
     }
   }
 
@@ -132,8 +132,8 @@ class PostgresLog final : public LogService {
     return Done{};
   }
 
-  void wake() noexcept override { bell_.ring(); }
-  [[nodiscard]] bool can_be_woken() const { return bell_.is_open(); }
+  void wake() noexcept override { waker_.wake(); }
+  [[nodiscard]] bool can_be_woken() const { return waker_.is_open(); }
 
  private:
   /// Each call does this, whichever connection it is about. While a server stops, it waits for
@@ -144,17 +144,17 @@ class PostgresLog final : public LogService {
     trimmer_.advance();
   }
 
-  /// True when the bell rang.
+  /// True when the waker woke.
   bool pause(Time until) {
-    while (!bell_.take()) {
+    while (!waker_.take()) {
       if (Clock::now() >= until) return false;
-      bell_.wait({trimmer_.interest()}, std::min(until, trimmer_.next()));
+      waker_.wait({trimmer_.interest()}, std::min(until, trimmer_.next()));
       trimmer_.advance();
     }
     return true;
   }
 
-  postgres::Bell bell_;
+  postgres::Waker waker_;
   postgres::Writer writer_;
   postgres::Reader reader_;
   Trimmer trimmer_;
@@ -166,7 +166,7 @@ Outcome<bool> has_table(const Target& target, const Options& options,
   Connection connection(target, {.allows_unsynced = options.allows_unsynced,
                                  .allows_no_table = true,
                                  .steps = std::move(steps)});
-  const postgres::Bell bell;
+  const postgres::Waker waker;
   const Time until = Clock::now() + kOpenMax;
   connection.connect();
   while (!connection.is_ready()) {
@@ -177,7 +177,7 @@ Outcome<bool> has_table(const Target& target, const Options& options,
       silent.is_passing = true;
       return silent;
     }
-    if (!connection.is_ready()) bell.wait({connection.interest()}, until);
+    if (!connection.is_ready()) waker.wait({connection.interest()}, until);
   }
   return connection.has_table();
 }

@@ -14,7 +14,7 @@ using journal::LogService;
 using journal::Sequence;
 using Chunk = LogService::Chunk;
 
-/// For what is being asked when the bell rings: mostly it is about to come.
+/// For what is being asked when the waker wakes: mostly it is about to come.
 constexpr std::chrono::milliseconds kGrace(50);
 constexpr const char* kSilent = "the server does not answer";
 
@@ -37,11 +37,11 @@ bool add_rows(const PGresult& rows, Chunk& chunk, LogService::Entry& open) {
 
 }  // namespace
 
-Reader::Reader(const Target& target, bool allows_unsynced, Bell& bell)
+Reader::Reader(const Target& target, bool allows_unsynced, Waker& waker)
     : connection_(target, {.allows_unsynced = allows_unsynced,
                            .allows_no_table = false,
                            .steps = reading_from(target.table)}),
-      bell_(bell) {}
+      waker_(waker) {}
 
 /// A server that was replaced and does not know it cannot settle, since it has lost its standby.
 Outcome<LogService::Extent> Reader::extent() {
@@ -138,13 +138,13 @@ Outcome<bool> Reader::get_ready(Hearing hearing) {
 
 Reader::Waited Reader::wait(Time until, Hearing hearing) {
   Time end = until;
-  if (hearing == Hearing::kHears && bell_.has_rung()) {
+  if (hearing == Hearing::kHears && waker_.is_woken()) {
     if (!grace_end_) grace_end_ = Clock::now() + kGrace;
     end = std::min(end, *grace_end_);
     if (Clock::now() >= *grace_end_) return Waited::kRang;
   }
   if (Clock::now() >= end) return Waited::kLate;
-  const bool came = bell_.wait({connection_.interest()}, end);
+  const bool came = waker_.wait({connection_.interest()}, end);
   return came || Clock::now() < until ? Waited::kLooked : Waited::kLate;
 }
 

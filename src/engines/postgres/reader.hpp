@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include "engines/postgres/bell.hpp"
 #include "engines/postgres/connection.hpp"
+#include "engines/postgres/waker.hpp"
 #include "journal/shared/log_service.hpp"
 
 namespace millrace::engines::postgres {
@@ -11,7 +11,7 @@ namespace millrace::engines::postgres {
 /// Reads the log, on a connection of its own.
 class Reader {
  public:
-  Reader(const Target& target, bool allows_unsynced, Bell& bell);
+  Reader(const Target& target, bool allows_unsynced, Waker& waker);
 
   [[nodiscard]] Outcome<journal::LogService::Extent> extent();
 
@@ -22,26 +22,26 @@ class Reader {
     return connection_.is_ready() ? pollfd{-1, 0, 0} : connection_.interest();
   }
 
-  /// What is there now; none when the bell rang before it was known. The bell is not taken.
+  /// What is there now; none when the waker woke before it was known. The waker is not taken.
   [[nodiscard]] Outcome<std::optional<journal::LogService::Chunk>> look(journal::Sequence after,
                                                                         std::size_t bytes_max);
 
  private:
-  enum class Hearing { kDeaf, kHears };  ///< whether the bell ends the waiting
+  enum class Hearing { kDeaf, kHears };  ///< whether the waker ends the waiting
   enum class Waited { kLooked, kLate, kRang };
 
-  /// The result of a statement, or null when the bell rang first.
+  /// The result of a statement, or null when the waker woke first.
   Outcome<ResultPointer> ask(const char* statement, const Parameters& parameters, Hearing hearing);
   Outcome<ResultPointer> result_of_asking(Hearing hearing);
-  /// Until there is a connection that has nothing in flight. False when the bell rang first.
+  /// Until there is a connection that has nothing in flight. False when the waker woke first.
   Outcome<bool> get_ready(Hearing hearing);
   /// For the connection.
   Waited wait(Time until, Hearing hearing);
 
   Connection connection_;
-  Bell& bell_;
+  Waker& waker_;
   bool is_asking_ = false;         ///< a result is due that nobody waits for any more
-  std::optional<Time> grace_end_;  ///< set when the bell has rung: what is asked may still come
+  std::optional<Time> grace_end_;  ///< set when the waker is woken: what is asked may still come
 };
 
 }  // namespace millrace::engines::postgres

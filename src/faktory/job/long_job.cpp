@@ -47,7 +47,7 @@ void LongJob::append_or_splice(std::size_t begin, std::size_t end, bool is_name,
 std::string LongJob::stand_in() {
   std::string out;
   const char* separator = "{";
-  for (const Compactor::Member& member : compactor_.members()) {
+  for (const Minifier::Member& member : compactor_.members()) {
     out += std::exchange(separator, ",");
     append_or_splice(member.name_begin, member.name_end, true, out);
     out += ':';

@@ -10,7 +10,7 @@
 #include "faktory/job/job_reader.hpp"
 #include "faktory/job/pushed_job.hpp"
 #include "faktory/job/stored_form.hpp"
-#include "faktory/json/compactor.hpp"
+#include "faktory/json/minifier.hpp"
 
 namespace millrace::faktory {
 
@@ -24,7 +24,7 @@ namespace millrace::faktory {
 class LongJob {
  public:
   /// `root`: kJob or kJobOfArray.
-  explicit LongJob(Compactor::Root root) : compactor_(root, json_) {}
+  explicit LongJob(Minifier::Root root) : compactor_(root, json_) {}
   LongJob(const LongJob&) = delete;
   LongJob& operator=(const LongJob&) = delete;
 
@@ -51,7 +51,7 @@ class LongJob {
   void append_or_splice(std::size_t begin, std::size_t end, bool is_name, std::string& out);
 
   Rope json_;
-  Compactor compactor_;
+  Minifier compactor_;
   Splices splices_;
   std::string failure_;
   std::string custom_;

@@ -48,7 +48,7 @@ std::string describe(const Mutate& mutate) {
   const char* const set = mutate.set == JobState::kScheduled  ? "scheduled"
                           : mutate.set == JobState::kRetrying ? "retrying"
                                                               : "dead";
-  const JobFilter& filter = mutate.filter;
+  const MutateFilter& filter = mutate.filter;
   std::string text = std::string(verb(mutate.action)) + set + " jobs";
   if (!mutate.to.empty()) text += " to " + mutate.to;
   const char* before = " with ";
@@ -93,7 +93,7 @@ std::string address_of(std::string_view peer) {
 
 }  // namespace
 
-void ClientSession::note(std::string action, std::string details, Time now) {
+void FaktorySession::note(std::string action, std::string details, Time now) {
   noted_ = shared_.broker.activity().note({.at = now,
                                            .protocol = "faktory",
                                            .from = address_of(peer_),
@@ -103,7 +103,7 @@ void ClientSession::note(std::string action, std::string details, Time now) {
                                            .details = std::move(details)});
 }
 
-void ClientSession::execute(const Flush&, Time now) {
+void FaktorySession::execute(const Flush&, Time now) {
   note("flush", "everything", now);
   if (shared_.broker.admin().flush(client_, now)) {
     reply::ok(output_);
@@ -112,7 +112,7 @@ void ClientSession::execute(const Flush&, Time now) {
   }
 }
 
-void ClientSession::answer_long_task(std::optional<std::uint64_t> moved) {
+void FaktorySession::answer_long_task(std::optional<std::uint64_t> moved) {
   if (moved) {
     shared_.broker.activity().finish(noted_, *moved);
     reply::ok(output_);
@@ -121,7 +121,7 @@ void ClientSession::answer_long_task(std::optional<std::uint64_t> moved) {
   }
 }
 
-void ClientSession::execute(const PauseQueues& queues, Time now) {
+void FaktorySession::execute(const PauseQueues& queues, Time now) {
   const bool is_pause = queues.action == PauseQueues::Action::kPause;
   if (is_pause && shared_.broker.admission() >= Admission::kNoGrowth) {
     return reply::error(output_, reply::kNoRoom);
@@ -134,13 +134,13 @@ void ClientSession::execute(const PauseQueues& queues, Time now) {
       client_, names_of(queues, shared_.broker.view()), seconds, now));
 }
 
-void ClientSession::execute(const RemoveQueues& queues, Time now) {
+void FaktorySession::execute(const RemoveQueues& queues, Time now) {
   note("queues/delete", describe(queues), now);
   answer_long_task(
       shared_.broker.admin().remove_queues(client_, names_of(queues, shared_.broker.view()), now));
 }
 
-void ClientSession::execute(const Mutate& mutate, Time now) {
+void FaktorySession::execute(const Mutate& mutate, Time now) {
   const bool is_move = mutate.action == Mutation::Action::kMove;
   if (is_move && shared_.broker.refuses_jobs()) {
     return reply::error(output_, reply::kNoRoom);

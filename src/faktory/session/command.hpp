@@ -11,7 +11,7 @@
 #include "base/result.hpp"
 #include "core/broker/broker.hpp"
 #include "core/model/worker.hpp"
-#include "faktory/job/job_filter.hpp"
+#include "faktory/job/mutate_filter.hpp"
 #include "faktory/session/line_buffer.hpp"
 
 /// The commands of the Faktory protocol as values, and the pure function that reads them from
@@ -89,7 +89,7 @@ struct Mutate {
   JobState set = JobState::kDead;
   Mutation::Action action = Mutation::Action::kDiscard;
   std::string to = {};  ///< a queue's name
-  JobFilter filter;
+  MutateFilter filter;
 };
 
 /// `TRACK GET jid`

@@ -88,20 +88,20 @@ void append_number(double value, std::string& out) {
 
 // ---- producers ----------------------------------------------------------------------------------
 
-void ClientSession::execute(const Push& push, Time now) {
+void FaktorySession::execute(const Push& push, Time now) {
   if (const auto id = shared_.pusher.push(push.json, now, std::nullopt, wid_); !id) {
     return reply::refused_job(output_, id.error());
   }
   reply::ok(output_);
 }
 
-void ClientSession::execute(const PushBulk& push, Time now) {
+void FaktorySession::execute(const PushBulk& push, Time now) {
   // It copies the text: the line buffer may move while the push runs in slices.
   begin_sliced(std::make_unique<BulkPush>(push.json, PushStart{now, wid_}), now);
 }
 
 /// A PUSH or a PUSHB: no other line is long.
-void ClientSession::execute_long(Rope&& line, Time now) {
+void FaktorySession::execute_long(Rope&& line, Time now) {
   ++shared_.command_count;
   if (line.piece(0, kLongPush.size()) == kLongPush) {
     begin_sliced(std::make_unique<LongPush>(std::move(line), PushStart{now, wid_}), now);
@@ -110,12 +110,12 @@ void ClientSession::execute_long(Rope&& line, Time now) {
   }
 }
 
-void ClientSession::begin_sliced(std::unique_ptr<SlicedCommand> command, Time now) {
+void FaktorySession::begin_sliced(std::unique_ptr<SlicedCommand> command, Time now) {
   sliced_ = std::move(command);
   work_sliced(now);
 }
 
-void ClientSession::work_sliced(Time now) {
+void FaktorySession::work_sliced(Time now) {
   if (!sliced_->work(shared_, now, output_)) return;
   sliced_.reset();
   if (!fetched_.empty() && fetched_.back().reply_end == kUnknownEnd) {
@@ -127,18 +127,18 @@ void ClientSession::work_sliced(Time now) {
 
 /// The state belongs to the worker and holds on all of its connections. The reference looks at the
 /// first one only.
-bool ClientSession::is_told_to_stop() const {
+bool FaktorySession::is_told_to_stop() const {
   const Worker* worker = shared_.broker.view().worker_of(client_);
   return worker != nullptr && worker->state != Worker::State::kRunning;
 }
 
-void ClientSession::execute(const Fetch& fetch, Time now) {
+void FaktorySession::execute(const Fetch& fetch, Time now) {
   ReserveRequest asked{.queues = fetch.queues};
   this->fetch(asked, now);
 }
 
 /// The request names the queues. The rest is set here.
-void ClientSession::fetch(ReserveRequest& asked, Time now) {
+void FaktorySession::fetch(ReserveRequest& asked, Time now) {
   // A worker that was told to stop waits for no queue. It gets no job, and its answer comes after
   // the usual wait, so that it does not ask again and again.
   ReserveRequest nothing;
@@ -155,7 +155,7 @@ void ClientSession::fetch(ReserveRequest& asked, Time now) {
   }
 }
 
-void ClientSession::answer_fetch(const Delivery& delivery) {
+void FaktorySession::answer_fetch(const Delivery& delivery) {
   if (delivery.kind == Delivery::Kind::kNoRoom) return reply::error(output_, reply::kNoRoom);
   const std::size_t begin = output_.size();
   if (delivery.kind != Delivery::Kind::kJob) {
@@ -180,7 +180,7 @@ void ClientSession::answer_fetch(const Delivery& delivery) {
                       .reply_end = sliced_ ? kUnknownEnd : output_end() + unrendered_bytes()});
 }
 
-void ClientSession::answer_long_job(const Job& job, std::string_view queue, Lsn needs) {
+void FaktorySession::answer_long_job(const Job& job, std::string_view queue, Lsn needs) {
   const View& view = shared_.broker.view();
   const BodyPin body = view.pin_body(job);
   std::optional<LongText> shown = shared_.format.render_long(job, queue, view.wall_clock(), body);
@@ -190,14 +190,14 @@ void ClientSession::answer_long_job(const Job& job, std::string_view queue, Lsn 
   sliced_ = std::make_unique<LongFetch>(job, queue, view.wall_clock(), body);
 }
 
-void ClientSession::execute(const Ack& ack, Time now) {
+void FaktorySession::execute(const Ack& ack, Time now) {
   // As in the reference, a job that nobody holds counts as acknowledged: a worker may repeat an ACK
   // whose reply it did not get.
   static_cast<void>(shared_.broker.workers().ack(client_, ack.jid, now));
   reply::ok(output_);
 }
 
-void ClientSession::execute(const Fail& fail, Time now) {
+void FaktorySession::execute(const Fail& fail, Time now) {
   FailedRun run = cleaned(fail.run);
   const Worker* const worker = shared_.broker.view().worker_of(client_);
   const bool is_terminating = worker != nullptr && worker->state == Worker::State::kTerminate;
@@ -209,7 +209,7 @@ void ClientSession::execute(const Fail& fail, Time now) {
   }
 }
 
-void ClientSession::execute(const Beat& beat, Time now) {
+void FaktorySession::execute(const Beat& beat, Time now) {
   const auto state = shared_.broker.workers().beat(beat.wid, beat.asked, beat.rss_kb, now);
   if (state) {
     reply::worker_state(output_, *state);
@@ -220,11 +220,11 @@ void ClientSession::execute(const Beat& beat, Time now) {
 
 // ---- everything else ----------------------------------------------------------------------------
 
-void ClientSession::execute(const Info&, Time now) {
+void FaktorySession::execute(const Info&, Time now) {
   reply::bulk(output_, render_info(shared_, now));
 }
 
-void ClientSession::execute(const QueueLatency& queues, Time now) {
+void FaktorySession::execute(const QueueLatency& queues, Time now) {
   // By name, and each name once, as Go writes a map.
   std::map<std::string_view, double> latencies;
   for (const std::string_view name : queues.names) {
@@ -242,12 +242,12 @@ void ClientSession::execute(const QueueLatency& queues, Time now) {
   reset(shared_.shown, kKeptBufferBytesMax);
 }
 
-void ClientSession::execute(const TrackGet& get, Time) {
+void FaktorySession::execute(const TrackGet& get, Time) {
   reply::track(output_, get.jid, shared_.broker.workers().track(get.jid),
                shared_.broker.view().wall_clock());
 }
 
-void ClientSession::execute(const TrackSet& set, Time now) {
+void FaktorySession::execute(const TrackSet& set, Time now) {
   const TrackUpdate update{
       .jid = set.jid, .percent = set.percent, .desc = set.desc, .reserve_until = set.reserve_until};
   if (shared_.broker.workers().set_track(client_, update, now)) {
@@ -257,13 +257,13 @@ void ClientSession::execute(const TrackSet& set, Time now) {
   }
 }
 
-void ClientSession::execute(const NewBatch& batch, Time now) {
+void FaktorySession::execute(const NewBatch& batch, Time now) {
   const Result<JobBatchId, RefusedJob> id = shared_.batch_maker.add(batch.json, now);
   if (!id) return reply::refused_job(output_, id.error());
   reply::bulk(output_, format_bid(*id));
 }
 
-void ClientSession::execute(const UseBatch& use, Time now) {
+void FaktorySession::execute(const UseBatch& use, Time now) {
   Broker& broker = shared_.broker;
   const JobBatchId id = parse_bid(use.bid).value_or(0);
   const JobBatch* const batch = broker.view().find_batch(id);
@@ -283,7 +283,7 @@ void ClientSession::execute(const UseBatch& use, Time now) {
   }
 }
 
-void ClientSession::execute(const End&, Time) {
+void FaktorySession::execute(const End&, Time) {
   shared_.broker.workers().end(client_);
   reply::ok(output_);
   is_closing_ = true;

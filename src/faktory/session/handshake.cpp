@@ -12,14 +12,14 @@ constexpr std::int64_t kIteratingVersion = 2;
 
 }  // namespace
 
-void ClientSession::start(Time now) {
+void FaktorySession::start(Time now) {
   // A connection that never says HELLO would count against nothing, and stay for ever.
   close_at_ = now + kHandshakeLimit;
   if (!shared_.settings.password.empty()) challenge_ = make_challenge(shared_.settings.random);
   reply::hi(output_, challenge_);
 }
 
-void ClientSession::shake_hands(const LineBuffer::Line& line, Time now) {
+void FaktorySession::shake_hands(const LineBuffer::Line& line, Time now) {
   std::optional<Hello> hello = parse_hello(line.text);
   if (!hello) {
     is_closing_ = true;
@@ -35,12 +35,12 @@ void ClientSession::shake_hands(const LineBuffer::Line& line, Time now) {
   check_login(now);
 }
 
-Time ClientSession::wake_at() const {
+Time FaktorySession::wake_at() const {
   return login_ && login_->is_waiting() ? login_->turn->at : kNever;
 }
 
 /// Makes a slice of the password's hash, if it is this session's turn.
-void ClientSession::check_login(Time now) {
+void FaktorySession::check_login(Time now) {
   if (shared_.hashing != this && !may_begin_login(now)) return;
   // One at a time (decision 10): a hundred workers that return at once share the broker's thread
   // with all others.
@@ -51,7 +51,7 @@ void ClientSession::check_login(Time now) {
 
 /// Asked again until the login begins: the address may become a slow one while other logins from it
 /// are checked.
-bool ClientSession::may_begin_login(Time now) {
+bool FaktorySession::may_begin_login(Time now) {
   if (!login_->turn) {
     if (!shared_.logins.is_slow(peer_, now)) return true;
     login_->turn = shared_.logins.wait(peer_, now);
@@ -65,13 +65,13 @@ bool ClientSession::may_begin_login(Time now) {
   return login_->is_turn;
 }
 
-std::unique_ptr<ClientSession::Login> ClientSession::leave_login() {
+std::unique_ptr<FaktorySession::Login> FaktorySession::leave_login() {
   if (shared_.hashing == this) shared_.hashing = nullptr;
   if (login_ && login_->turn) shared_.logins.leave(*login_->turn);
   return std::move(login_);
 }
 
-void ClientSession::finish_login(Time now) {
+void FaktorySession::finish_login(Time now) {
   const std::unique_ptr<Login> login = leave_login();
   if (is_same_hash(login->hello.password_hash, login->hash.text())) {
     return welcome(std::move(login->hello), now);
@@ -82,7 +82,7 @@ void ClientSession::finish_login(Time now) {
   is_closing_ = true;
 }
 
-void ClientSession::welcome(Hello&& hello, Time now) {
+void FaktorySession::welcome(Hello&& hello, Time now) {
   CHECK(client_ == 0);
   client_ = shared_.broker.connect(*this);
   // Counted before the limit, so that `close` always counts it out.

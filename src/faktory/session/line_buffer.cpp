@@ -24,10 +24,10 @@ constexpr std::size_t kVerbBytesMax = 16;
 }  // namespace
 
 // The texts are longer than what is stored of any, with each byte written as \u0041.
-const Compactor::Extract LongReport::kExtract{.names = kNames,
-                                              .text_bytes_max = 8 * 1024,
-                                              .entries_max = kBacktraceLinesMax,
-                                              .bytes_max = 1024 * 1024};
+const Minifier::Extract LongReport::kExtract{.names = kNames,
+                                             .text_bytes_max = 8 * 1024,
+                                             .entries_max = kBacktraceLinesMax,
+                                             .bytes_max = 1024 * 1024};
 
 void LongReport::add(std::string_view bytes) {
   bytes_ += bytes.size();

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/rope.hpp"
-#include "faktory/json/compactor.hpp"
+#include "faktory/json/minifier.hpp"
 
 namespace millrace::faktory {
 
@@ -33,11 +33,11 @@ class LongReport {
  private:
   std::string verb_;
   Rope kept_;
-  Compactor compactor_{kExtract, kept_};
+  Minifier compactor_{kExtract, kept_};
   std::optional<Problem> problem_;
   std::size_t bytes_ = 0;
 
-  static const Compactor::Extract kExtract;
+  static const Minifier::Extract kExtract;
 };
 
 /// A longer line is dropped. It is far more than any client has to say.

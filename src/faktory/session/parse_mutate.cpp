@@ -22,7 +22,7 @@ struct Operation {
   std::string command;
   std::string target;
   std::string to;
-  JobFilter filter;
+  MutateFilter filter;
 };
 
 /// Reads an operation as the library comes upon its parts, and stops at the first that is wrong or
@@ -90,7 +90,7 @@ class OperationReader : public nlohmann::json_sax<Json> {
                : is("to")     ? &operation.to
                               : nullptr;
     } else if (is_in_filter_ && depth_ == kFilterDepth) {
-      JobFilter& filter = operation.filter;
+      MutateFilter& filter = operation.filter;
       is_jids_ = is("jids");
       field_ = is("regexp") ? &filter.regexp : is("jobtype") ? &filter.jobtype : nullptr;
     }

@@ -9,23 +9,23 @@
 
 namespace millrace::faktory {
 
-ClientSession::ClientSession(Shared& shared, std::string peer)
+FaktorySession::FaktorySession(Shared& shared, std::string peer)
     // A stranger may send a short line only. After the handshake the limit is `line_bytes_max`.
     : shared_(shared), peer_(std::move(peer)), lines_(kHelloBytesMax) {}
 
 // ---- life ---------------------------------------------------------------------------------------
 
-void ClientSession::receive(std::string_view bytes, Time now) {
+void FaktorySession::receive(std::string_view bytes, Time now) {
   if (is_closing_) return;
   lines_.add(bytes);
   work_through_lines(now);
 }
 
-void ClientSession::resume(Time now) {
+void FaktorySession::resume(Time now) {
   work_through_lines(now);
 }
 
-void ClientSession::end_of_input(Time now) {
+void FaktorySession::end_of_input(Time now) {
   has_input_ended_ = true;
   if (wait_ == Wait::kJob) {
     shared_.broker.stop_waiting(client_);
@@ -36,7 +36,7 @@ void ClientSession::end_of_input(Time now) {
   work_through_lines(now);
 }
 
-void ClientSession::deliver(const Delivery& delivery, Time) {
+void FaktorySession::deliver(const Delivery& delivery, Time) {
   // An eviction may come at any time: it is about the worker, and not about a command. The broker
   // has then ended a wait for a job, but a long task continues, and its end can still be delivered
   // before the connection is closed.
@@ -56,7 +56,7 @@ void ClientSession::deliver(const Delivery& delivery, Time) {
   }
 }
 
-void ClientSession::sent(std::size_t bytes) {
+void FaktorySession::sent(std::size_t bytes) {
   sent_ += bytes;
   CHECK(sent_ <= output_end());
   if (fetched_.empty()) return;
@@ -68,7 +68,7 @@ void ClientSession::sent(std::size_t bytes) {
   if (fetched_.empty()) fetched_.shrink_to_fit();
 }
 
-void ClientSession::close(Time now) {
+void FaktorySession::close(Time now) {
   leave_login();
   // It never shook hands, so the broker does not know it.
   if (client_ == 0) return;
@@ -87,21 +87,21 @@ void ClientSession::close(Time now) {
   client_ = 0;
 }
 
-bool ClientSession::wants_input() const {
+bool FaktorySession::wants_input() const {
   const bool is_held_up = wait_ != Wait::kNothing || sliced_ || login_ || has_long_reply() ||
                           output_.size() >= kOutputBytesPause;
   return !is_closing_ && !(is_held_up && kept_bytes() >= kPipelinedBytesMax);
 }
 
-std::size_t ClientSession::kept_bytes() const {
+std::size_t FaktorySession::kept_bytes() const {
   return lines_.kept_bytes() + (sliced_ ? sliced_->kept_bytes() : 0);
 }
 
-std::size_t ClientSession::unrendered_bytes() const {
+std::size_t FaktorySession::unrendered_bytes() const {
   return Session::unrendered_bytes() + (sliced_ ? sliced_->unrendered_bytes() : 0);
 }
 
-bool ClientSession::wants_resume() const {
+bool FaktorySession::wants_resume() const {
   // A login that waits for its turn is resumed by the clock, not by the loop.
   if (login_) return !is_closing_ && !login_->is_waiting();
   if (has_long_reply()) return output_.size() < kOutputBytesPause;
@@ -110,13 +110,13 @@ bool ClientSession::wants_resume() const {
 
 // ---- lines --------------------------------------------------------------------------------------
 
-bool ClientSession::can_execute() const {
+bool FaktorySession::can_execute() const {
   return !is_closing_ && wait_ == Wait::kNothing && !has_long_reply() &&
          output_.size() < kOutputBytesPause &&
          shared_.broker.ledger().batch_bytes() < kBatchBytesPause;
 }
 
-void ClientSession::work_through_lines(Time now) {
+void FaktorySession::work_through_lines(Time now) {
   if (has_long_reply()) continue_long_reply();
   if (login_ && !is_closing_) check_login(now);
   if (sliced_ && can_execute()) work_sliced(now);
@@ -133,7 +133,7 @@ void ClientSession::work_through_lines(Time now) {
   lines_.compact();
 }
 
-void ClientSession::execute_one(const LineBuffer::Line& line, Time now) {
+void FaktorySession::execute_one(const LineBuffer::Line& line, Time now) {
   CHECK(wait_ == Wait::kNothing);  // Replies leave in the order of their commands.
   if (client_ == 0) return shake_hands(line, now);
   // After the handshake, so that workers read the reason.

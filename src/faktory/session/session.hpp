@@ -72,9 +72,9 @@ inline constexpr Duration kFetchWait = 1950ms;
 inline constexpr std::uint32_t kHashesPerTurn = 512;
 
 /// One client's conversation, from the greeting to END. `shared` must outlive it.
-class ClientSession final : public Session {
+class FaktorySession final : public Session {
  public:
-  ClientSession(Shared& shared, std::string peer);
+  FaktorySession(Shared& shared, std::string peer);
 
   void start(Time now) override;
   void receive(std::string_view bytes, Time now) override;

@@ -11,9 +11,9 @@
 #include "journal/file/file_system.hpp"
 #include "journal/file/log_reader.hpp"
 #include "journal/writer/freeing_pace.hpp"
-#include "journal/writer/full_disk.hpp"
 #include "journal/writer/log_writer.hpp"
 #include "journal/writer/segment_rooms.hpp"
+#include "journal/writer/space_watch.hpp"
 #include "journal/writer/write_queue.hpp"
 #include "journal/writer/writer_status.hpp"
 
@@ -82,7 +82,7 @@ class WriterLoop {
   Lock& lock_;
   const Clock now_;
   LogWriter log_;
-  FullDisk full_disk_;
+  SpaceWatch full_disk_;
   FreeingPace pace_;
   Time lock_looked_at_{};
   Time sync_by_{};                               ///< when what is written must be synced

@@ -23,8 +23,8 @@ Connections::Connections(Parts parts)
                      .clock = parts_.clock,
                      .log = parts_.log,
                      .kept = kept_input_,
-                     .input_share = TurnShare(parts_.clock),
-                     .resume_share = TurnShare(parts_.clock),
+                     .input_share = TurnBudget(parts_.clock),
+                     .resume_share = TurnBudget(parts_.clock),
                      .is_fetch_strict = parts_.is_fetch_strict} {}
 
 void Connections::add(int descriptor, std::unique_ptr<TlsStream> tls,

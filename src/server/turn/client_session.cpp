@@ -111,7 +111,7 @@ void ClientSession::expire(Time now) {
 }
 
 /// Whether the turn has lasted for that share, or has brought enough output.
-bool ClientSession::is_over(TurnShare& share) const {
+bool ClientSession::is_over(TurnBudget& share) const {
   return parts_.unsent.turn_bytes >= kTurnOutputBytesMax || share.is_over();
 }
 

@@ -14,7 +14,7 @@
 #include "server/turn/responder.hpp"
 #include "server/turn/ticker.hpp"
 #include "server/turn/turn.hpp"
-#include "server/turn/turn_share.hpp"
+#include "server/turn/turn_budget.hpp"
 
 namespace millrace::server {
 
@@ -54,8 +54,8 @@ class ClientSession final : public SessionHalf,
     Clock& clock;
     const Log& log;
     KeptInput& kept;
-    TurnShare input_share;   ///< of those that send much
-    TurnShare resume_share;  ///< of those that have more to execute
+    TurnBudget input_share;   ///< of those that send much
+    TurnBudget resume_share;  ///< of those that have more to execute
     /// A reply that hands out a job waits for everything that was recorded before it, as all others
     /// do, and so for the reservation.
     bool is_fetch_strict = false;
@@ -103,7 +103,7 @@ class ClientSession final : public SessionHalf,
   /// It is stopped, and its session does not know yet that no more input comes.
   [[nodiscard]] bool is_to_be_told() const;
   [[nodiscard]] bool is_all_answered() const;
-  [[nodiscard]] bool is_over(TurnShare& share) const;
+  [[nodiscard]] bool is_over(TurnBudget& share) const;
   [[nodiscard]] bool waits_for_next_turn() const;
 
   std::unique_ptr<Session> session_;  ///< null once it was closed

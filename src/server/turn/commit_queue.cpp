@@ -15,7 +15,7 @@ void CommitQueue::append_batch() {
   const bool is_unhurried =
       parts_.journal.durability() == Durability::kWhenSynced && !parts_.ledger.is_batch_awaited();
   const Time now = parts_.clock.now();
-  parts_.ledger.tell_time(parts_.ledger.store().wall_clock().shown(now));
+  parts_.ledger.record_clock(parts_.ledger.store().wall_clock().shown(now));
   const auto span = is_unhurried
                         ? parts_.journal.append_unhurried(*epoch_, parts_.ledger.take_batch())
                         : parts_.journal.append(*epoch_, parts_.ledger.take_batch());

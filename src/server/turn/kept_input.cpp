@@ -18,7 +18,7 @@ void KeptInput::change(InputKeeper& keeper, std::size_t bytes) {
   keeper.bytes_ = bytes;
   requeue(keeper, has_executed);
   if (bytes_ < parts_.bytes_max) return admit_all();
-  if (has_executed && chosen_ == &keeper) choose_nobody();
+  if (has_executed && chosen_ == &keeper) clear_chosen();
   if (waiting_count_ > 0) choose();
 }
 
@@ -32,7 +32,7 @@ void KeptInput::requeue(InputKeeper& keeper, bool has_executed) {
   if (is_long && !keeper.place_) keeper.place_ = keepers_.insert(keepers_.end(), &keeper);
 }
 
-bool KeptInput::admits_beyond(InputKeeper& keeper) {
+bool KeptInput::admits_over_limit(InputKeeper& keeper) {
   if (!keeper.place_) return true;
   choose();
   if (chosen_ == &keeper) return true;
@@ -46,7 +46,7 @@ bool KeptInput::admits_beyond(InputKeeper& keeper) {
 void KeptInput::choose() {
   const auto found = std::find_if(keepers_.begin(), keepers_.end(),
                                   [](const InputKeeper* keeper) { return keeper->wants_input(); });
-  if (found == keepers_.end()) return choose_nobody();
+  if (found == keepers_.end()) return clear_chosen();
   if (*found == chosen_) return;
   chosen_ = *found;
   if (chosen_->is_waiting_) {
@@ -56,13 +56,13 @@ void KeptInput::choose() {
   parts_.ticker.plan(*this, waiting_count_ == 0 ? kNever : parts_.clock.now() + kKeptInputTime);
 }
 
-void KeptInput::choose_nobody() {
+void KeptInput::clear_chosen() {
   chosen_ = nullptr;
   parts_.ticker.plan(*this, kNever);
 }
 
 void KeptInput::admit_all() {
-  if (chosen_ != nullptr) choose_nobody();
+  if (chosen_ != nullptr) clear_chosen();
   if (waiting_count_ == 0) return;
   for (InputKeeper* keeper : keepers_) {
     if (!keeper->is_waiting_) continue;

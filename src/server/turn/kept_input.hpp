@@ -69,18 +69,18 @@ class KeptInput final : private Deadline {
 
   /// Whether `keeper` may take input. If not, it is told when it may.
   [[nodiscard]] bool admits(InputKeeper& keeper) {
-    return bytes_ < parts_.bytes_max || admits_beyond(keeper);
+    return bytes_ < parts_.bytes_max || admits_over_limit(keeper);
   }
 
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
  private:
   void change(InputKeeper& keeper, std::size_t bytes);
-  [[nodiscard]] bool admits_beyond(InputKeeper& keeper);
+  [[nodiscard]] bool admits_over_limit(InputKeeper& keeper);
   void requeue(InputKeeper& keeper, bool has_executed);
   void admit_all();
   void choose();
-  void choose_nobody();
+  void clear_chosen();
   void stop_waiting(InputKeeper& keeper);
   void expire(Time now) override;
 

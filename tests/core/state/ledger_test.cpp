@@ -163,7 +163,7 @@ TEST_CASE("clock: a batch tells the time where the last one does not") {
   const auto told_at = [&](Time wall) {
     fixture.put("x");
     const std::size_t before = fixture.ledger.batch_bytes();
-    fixture.ledger.tell_time(wall);
+    fixture.ledger.record_clock(wall);
     const bool is_told = fixture.ledger.batch_bytes() > before;
     REQUIRE_FALSE(fixture.ledger.take_batch().empty());
     return is_told;
@@ -176,7 +176,7 @@ TEST_CASE("clock: a batch tells the time where the last one does not") {
 
 TEST_CASE("clock: where nothing happens no time is told") {
   BrokerFixture fixture;
-  fixture.ledger.tell_time(Time{1s});
+  fixture.ledger.record_clock(Time{1s});
   CHECK_FALSE(fixture.ledger.has_batch());
 }
 
@@ -185,7 +185,7 @@ TEST_CASE("clock: it is no record that somebody waits for, and none that is need
   fixture.put("x");
   const std::uint64_t written = fixture.ledger.records_written();
   const std::uint64_t live = fixture.ledger.live_bytes();
-  fixture.ledger.tell_time(Time{1s});
+  fixture.ledger.record_clock(Time{1s});
   CHECK(fixture.ledger.records_written() == written);
   CHECK(fixture.ledger.live_bytes() == live);
 }

@@ -35,8 +35,8 @@ class ReaderOfOne {
   /// Waits for what the server says, which the reader then gets.
   void hear() {
     auto mail = mailbox_.take(std::chrono::steady_clock::now() + 20s, 0);
-    REQUIRE_FALSE(mail.letters.empty());
-    for (auto& letter : mail.letters) CHECK(reader->receive(letter, now));
+    REQUIRE_FALSE(mail.arrivals.empty());
+    for (auto& arrival : mail.arrivals) CHECK(reader->receive(arrival, now));
     reader->proceed(1, now);
   }
 
@@ -71,8 +71,8 @@ class ReaderOfOne {
     publisher.append({.first = 1, .last = 1, .bytes = bytes}, now);
     while (publisher.take_answers().empty()) {
       auto mail = mailbox_.take(std::chrono::steady_clock::now() + 20s, 0);
-      REQUIRE_FALSE(mail.letters.empty());
-      for (auto& letter : mail.letters) static_cast<void>(publisher.receive(letter, now));
+      REQUIRE_FALSE(mail.arrivals.empty());
+      for (auto& arrival : mail.arrivals) static_cast<void>(publisher.receive(arrival, now));
     }
   }
 
@@ -83,11 +83,11 @@ class ReaderOfOne {
   void hear_only(std::string_view subject_end) {
     for (bool was_heard = false; !was_heard;) {
       auto mail = mailbox_.take(std::chrono::steady_clock::now() + 20s, 0);
-      REQUIRE_FALSE(mail.letters.empty());
-      for (auto& letter : mail.letters) {
-        const std::string_view subject = natsMsg_GetSubject(letter.message.get());
+      REQUIRE_FALSE(mail.arrivals.empty());
+      for (auto& arrival : mail.arrivals) {
+        const std::string_view subject = natsMsg_GetSubject(arrival.message.get());
         if (!subject.ends_with(subject_end)) continue;
-        CHECK(reader->receive(letter, now));
+        CHECK(reader->receive(arrival, now));
         was_heard = true;
       }
     }

@@ -35,7 +35,7 @@ Made make_at_once(const std::string& json) {
 }
 
 Made make_in_steps(const std::string& json, std::size_t piece) {
-  LongJob job(Compactor::Root::kJob);
+  LongJob job(Minifier::Root::kJob);
   const Made invalid{.refused = text_of({RefusedJob::Reason::kInvalidJson, {}})};
   for (std::size_t at = 0; at < json.size(); at += piece) {
     if (!job.add(std::string_view(json).substr(at, piece))) return invalid;
@@ -152,7 +152,7 @@ TEST_CASE("long job: a failure of any length is not read") {
 }
 
 TEST_CASE("long job: is copied in steps") {
-  LongJob job(Compactor::Root::kJob);
+  LongJob job(Minifier::Root::kJob);
   CHECK(job.add(R"({"jid":"12345678","jobtype":"T","args":[")"));
   for (int i = 0; i < 64; ++i) CHECK(job.add(std::string(kLongStepBytes / 4, 'x')));
   CHECK(job.add(R"("]})"));

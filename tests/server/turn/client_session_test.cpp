@@ -99,8 +99,8 @@ struct Served {
                              .clock = loop.clock,
                              .log = log,
                              .kept = kept,
-                             .input_share = TurnShare(loop.clock),
-                             .resume_share = TurnShare(loop.clock)};
+                             .input_share = TurnBudget(loop.clock),
+                             .resume_share = TurnBudget(loop.clock)};
   Told told;
   FakeSocket socket;
   ClientSession client{std::make_unique<EchoSession>(told), socket, parts};
@@ -223,7 +223,7 @@ TEST_CASE("client: one that sends much waits when the turn has brought much outp
 TEST_CASE("client: one that sends much waits when the turn has lasted for its share") {
   Served served;
   CHECK(served.client.input_share() == kInputShareBytes);
-  served.loop.clock.set(served.loop.clock.now() + kTurnShare);
+  served.loop.clock.set(served.loop.clock.now() + kTurnBudget);
   CHECK(served.client.input_share() == 0);
   served.parts.input_share.reset();
   CHECK(served.client.input_share() == kInputShareBytes);
@@ -233,7 +233,7 @@ TEST_CASE("client: one that waits for the next turn asks for it") {
   Served served;
   served.loop.run();
   CHECK(served.client.input_share() == kInputShareBytes);
-  served.loop.clock.set(served.loop.clock.now() + kTurnShare);
+  served.loop.clock.set(served.loop.clock.now() + kTurnBudget);
   CHECK_FALSE(served.loop.turn.has_work());
   CHECK(served.client.input_share() == 0);
   CHECK(served.loop.turn.has_work());
@@ -243,7 +243,7 @@ TEST_CASE("client: one that sends little is served in each turn, a little") {
   Served served;
   served.client.receive("a");
   CHECK(served.client.input_share() == kBriefInputBytes);
-  served.loop.clock.set(served.loop.clock.now() + kTurnShare);
+  served.loop.clock.set(served.loop.clock.now() + kTurnBudget);
   served.parts.unsent.turn_bytes = kTurnOutputBytesMax;
   CHECK(served.client.input_share() == kBriefInputBytes);
   served.parts.unsent.turn_bytes = 2 * kTurnOutputBytesMax;

@@ -222,7 +222,7 @@ Outcome<Done> LongBulkPush::add_to_job(std::string_view json) {
   if (long_job_) return long_job_->add(json);
   job_ += json;
   if (job_.size() <= kLongLineBytes) return Done{};
-  long_job_ = std::make_unique<LongJob>(Compactor::Root::kJobOfArray);
+  long_job_ = std::make_unique<LongJob>(Minifier::Root::kJobOfArray);
   return long_job_->add(std::exchange(job_, {}));
 }
 

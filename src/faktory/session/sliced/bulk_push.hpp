@@ -12,7 +12,7 @@
 #include "faktory/job/job_reader.hpp"
 #include "faktory/job/long_job.hpp"
 #include "faktory/json/array_cutter.hpp"
-#include "faktory/json/compactor.hpp"
+#include "faktory/json/minifier.hpp"
 #include "faktory/session/sliced/sliced_command.hpp"
 #include "faktory/shared.hpp"
 
@@ -106,7 +106,7 @@ class LongBulkPush final : public SlicedCommand {
 
   Rope line_;
   Rope json_;  ///< the same, checked and compact
-  Compactor compactor_{Compactor::Root::kJobs, json_};
+  Minifier compactor_{Minifier::Root::kJobs, json_};
   std::size_t verb_bytes_;
   bool is_checked_ = false;
   bool is_read_ = false;

@@ -27,7 +27,7 @@ class LongPush final : public SlicedCommand {
 
   Rope line_;
   const PushStart start_;
-  LongJob job_{Compactor::Root::kJob};
+  LongJob job_{Minifier::Root::kJob};
   std::size_t verb_bytes_ = kLongPush.size();  ///< in front of what was not read yet
   bool is_read_ = false;
   bool is_copied_ = false;

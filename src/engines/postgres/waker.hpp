@@ -15,26 +15,25 @@ using Time = Clock::time_point;
 /// `now` plus a duration, however long that is.
 [[nodiscard]] Time later(Time now, std::chrono::nanoseconds duration);
 
-/// Another thread rings it so that a call returns that waits on sockets.
-class Bell {
+/// Wakes a thread that waits on sockets, from another one.
+class Waker {
  public:
-  Bell();
-  /// False when the process had no descriptor left: then it cannot ring.
+  Waker();
+  /// False when the process had no descriptor left: then it cannot wake.
   [[nodiscard]] bool is_open() const { return event_.is_open(); }
 
-  void ring() noexcept;
-  /// Whether it rang since it was last taken.
-  [[nodiscard]] bool has_rung();
+  void wake() noexcept;
+  /// Whether `wake` was called since the last `take`.
+  [[nodiscard]] bool is_woken();
   bool take();
 
-  /// Returns when one of the sockets is ready, the bell rings, or it is that late. A negative
-  /// socket is none. A bell that was seen to have rung is not waited for.
-  /// False when nothing came.
+  /// Returns when one of the sockets is ready, at `wake`, or when it is that late; at once where
+  /// `is_woken` was true. A negative socket is none. False when nothing came.
   bool wait(std::initializer_list<pollfd> sockets, Time until) const;
 
  private:
   journal::Descriptor event_;
-  bool has_rung_ = false;
+  bool is_woken_ = false;
 };
 
 }  // namespace millrace::engines::postgres

@@ -17,7 +17,7 @@ namespace millrace::journal {
 ///
 /// It tells what clients and compaction must know of it: the status, and the rooms of segments. It
 /// is given the time. Used by the writer's thread.
-class FullDisk {
+class SpaceWatch {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
@@ -27,7 +27,7 @@ class FullDisk {
   };
 
   /// All of them must outlive it.
-  FullDisk(LogWriter& log, WriterStatus& status, SegmentRooms& rooms, Options options)
+  SpaceWatch(LogWriter& log, WriterStatus& status, SegmentRooms& rooms, Options options)
       : log_(log), status_(status), rooms_(rooms), options_(options) {}
 
   /// Takes the reserve, when the log was resumed. True when the disk is full: then the reserve has

@@ -1,4 +1,4 @@
-#include "server/relay/web_screen.hpp"
+#include "server/relay/web_front.hpp"
 
 #include <vector>
 
@@ -10,7 +10,7 @@ namespace {
 struct Screened {
   Poller poller;
   std::vector<End> passed_on;
-  WebScreen screen{
+  WebFront screen{
       {.poller = poller,
        .answer = [](std::string_view method, std::string_view path) -> std::optional<std::string> {
          if (path != "/health") return std::nullopt;
@@ -82,9 +82,9 @@ TEST_CASE("web screen: a line that is too long, or no line, is the leader's to r
 TEST_CASE("web screen: a client that sends nothing is closed after five seconds") {
   Screened screened;
   const End client = screened.connect();
-  screened.screen.work(Time{1s} + kScreenMax - 1ms);
+  screened.screen.work(Time{1s} + kWebFrontMax - 1ms);
   CHECK(screened.screen.count() == 1);
-  screened.screen.work(Time{1s} + kScreenMax);
+  screened.screen.work(Time{1s} + kWebFrontMax);
   CHECK(client.receive() == "|");
 }
 

@@ -11,7 +11,7 @@ namespace millrace::faktory {
 
 /// Which jobs a MUTATE changes. The first of these that is there decides: jids; regexp, together
 /// with jobtype; jobtype. Without any it changes all.
-struct JobFilter {
+struct MutateFilter {
   std::vector<std::string> jids;
   std::string regexp;   ///< a glob in fact, over the whole JSON of the job as FETCH returns it
   std::string jobtype;  ///< alone: a glob too; with a regexp: the text itself
@@ -24,7 +24,7 @@ inline constexpr std::size_t kGlobBytesMax = 1024;
 
 /// The filter as a function for the broker; empty: all jobs match. `format` must outlive it. Texts
 /// have times as `clock` shows them, also when that is set while the MUTATE runs.
-[[nodiscard]] JobMatcher make_matcher(const JobFilter& filter, const WorkUnitFormat& format,
+[[nodiscard]] JobMatcher make_matcher(const MutateFilter& filter, const WorkUnitFormat& format,
                                       WallClock clock);
 
 }  // namespace millrace::faktory

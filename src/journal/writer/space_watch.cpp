@@ -1,8 +1,8 @@
-#include "journal/writer/full_disk.hpp"
+#include "journal/writer/space_watch.hpp"
 
 namespace millrace::journal {
 
-Outcome<bool> FullDisk::begin() {
+Outcome<bool> SpaceWatch::begin() {
   const Outcome<bool> is_whole = log_.reserve().take(options_.segment_bytes);
   if (!is_whole) return is_whole.error();
   if (!*is_whole) {
@@ -14,14 +14,14 @@ Outcome<bool> FullDisk::begin() {
 }
 
 /// The numbers are looked at once, when it became full.
-void FullDisk::note_full(Time now, std::string problem) {
+void SpaceWatch::note_full(Time now, std::string problem) {
   if (const std::string lack = status_.is_full() ? "" : lack_of_room(); !lack.empty()) {
     problem += (problem.empty() ? "" : "; ") + lack;
   }
   set(true, now, std::move(problem));
 }
 
-Outcome<Done> FullDisk::look(Time now) {
+Outcome<Done> SpaceWatch::look(Time now) {
   const Outcome<Done> regained = log_.reserve().regain();
   if (!regained) return regained;
   tell_rooms();
@@ -37,12 +37,12 @@ Outcome<Done> FullDisk::look(Time now) {
   return Done{};
 }
 
-void FullDisk::set(bool is_full, Time now, std::string problem) {
+void SpaceWatch::set(bool is_full, Time now, std::string problem) {
   tell_rooms();
   if (status_.set_full(is_full, std::move(problem))) next_look_ = now + options_.look_interval;
 }
 
-void FullDisk::tell_rooms() {
+void SpaceWatch::tell_rooms() {
   status_.set_log_bytes_max(log_.bytes_max());
   rooms_.tell(log_.rooms());
 }

@@ -9,10 +9,10 @@ namespace millrace::server {
 /// How long a turn serves clients that send much. Then they wait for the next turn, in their order.
 /// Clients that send little are served in every turn. So these wait for a bounded time, however
 /// many others send as much as they can.
-class TurnShare {
+class TurnBudget {
  public:
   /// `clock` must outlive it.
-  explicit TurnShare(Clock& clock) : clock_(clock) {}
+  explicit TurnBudget(Clock& clock) : clock_(clock) {}
 
   /// The next turn begins.
   void reset() { began_.reset(); }
@@ -25,12 +25,12 @@ class TurnShare {
 };
 
 /// What follows in a turn takes as long again: one client's share, the sends, the journal.
-inline constexpr Duration kTurnShare = std::chrono::milliseconds(3);
+inline constexpr Duration kTurnBudget = std::chrono::milliseconds(3);
 
-inline bool TurnShare::is_over() {
+inline bool TurnBudget::is_over() {
   const Time now = clock_.now();
   if (!began_) began_ = now;
-  return now - *began_ >= kTurnShare;
+  return now - *began_ >= kTurnBudget;
 }
 
 }  // namespace millrace::server

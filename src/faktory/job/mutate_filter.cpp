@@ -1,4 +1,4 @@
-#include "faktory/job/job_filter.hpp"
+#include "faktory/job/mutate_filter.hpp"
 
 #include <absl/container/flat_hash_set.h>
 
@@ -93,7 +93,7 @@ class JobText {
 };
 
 /// Globs that a job's JSON must match, all of them.
-std::vector<Glob> globs_of(const JobFilter& filter) {
+std::vector<Glob> globs_of(const MutateFilter& filter) {
   std::vector<Glob> globs;
   if (!filter.regexp.empty()) globs.emplace_back(filter.regexp);
   if (filter.jobtype.empty()) return globs;
@@ -170,7 +170,7 @@ class TextMatcher {
 
 }  // namespace
 
-JobMatcher make_matcher(const JobFilter& filter, const WorkUnitFormat& format, WallClock clock) {
+JobMatcher make_matcher(const MutateFilter& filter, const WorkUnitFormat& format, WallClock clock) {
   if (filter.is_empty()) return {};
   if (filter.jids.empty()) {
     // Shared: a function that can be copied has it.

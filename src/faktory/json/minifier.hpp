@@ -22,7 +22,7 @@ inline constexpr std::size_t kExtractNestingMax = 10'000;
 /// without insignificant white space, and as `repaired_json` would have it. So a long text is read
 /// in slices. It accepts what `JobReader` accepts: for the types of members, ask that about what
 /// was written. What it remembers of a text is bounded.
-class Compactor {
+class Minifier {
  public:
   /// What is written of an object of which little is needed, however long it is. All of it is
   /// checked, but for control characters in strings, which become U+FFFD.
@@ -44,9 +44,9 @@ class Compactor {
   enum class Root { kJob, kJobOfArray, kJobs };
 
   /// `out` is empty, and outlives this.
-  Compactor(Root root, Rope& out) : root_(root), out_(out) {}
+  Minifier(Root root, Rope& out) : root_(root), out_(out) {}
   /// Of one object. `extract` outlives this too.
-  Compactor(const Extract& extract, Rope& out) : root_(Root::kJob), extract_(&extract), out_(out) {}
+  Minifier(const Extract& extract, Rope& out) : root_(Root::kJob), extract_(&extract), out_(out) {}
 
   /// Takes the next bytes of the text. After a problem nothing more may be added.
   [[nodiscard]] Outcome<Done> add(std::string_view json);

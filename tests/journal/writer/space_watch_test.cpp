@@ -1,6 +1,6 @@
 /// Here the log has no reader and no queue; tests/journal/file/full_disk_test.cpp has the whole.
 
-#include "journal/writer/full_disk.hpp"
+#include "journal/writer/space_watch.hpp"
 
 #include "journal/file/log_reader.hpp"
 #include "journal/file/simulated_disk.hpp"
@@ -10,7 +10,7 @@ namespace millrace::journal {
 namespace {
 
 constexpr std::uint64_t kRoomBytes = 4096;  ///< of a segment
-constexpr FullDisk::Time kBegin{std::chrono::hours(1)};
+constexpr SpaceWatch::Time kBegin{std::chrono::hours(1)};
 constexpr std::chrono::milliseconds kLook{1000};
 
 /// An empty log with one reserved segment, and its view of the disk.
@@ -19,7 +19,7 @@ struct WatchedLog {
   LogWriter log{disk, kDirectory, {.segment_bytes = kRoomBytes, .reserved_segments = 1}};
   WriterStatus status;
   SegmentRooms rooms;
-  FullDisk full_disk{log, status, rooms, {.segment_bytes = kRoomBytes, .look_interval = kLook}};
+  SpaceWatch full_disk{log, status, rooms, {.segment_bytes = kRoomBytes, .look_interval = kLook}};
 
   bool begin() {
     const auto reader = LogReader::open(disk, kDirectory);

@@ -1,4 +1,4 @@
-#include "engines/postgres/bell.hpp"
+#include "engines/postgres/waker.hpp"
 
 #include <sys/eventfd.h>
 
@@ -22,30 +22,30 @@ Time later(Time now, std::chrono::nanoseconds duration) {
          std::clamp<std::chrono::nanoseconds>(duration, std::chrono::nanoseconds(0), kForever);
 }
 
-Bell::Bell() : event_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
+Waker::Waker() : event_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
 
-void Bell::ring() noexcept {
+void Waker::wake() noexcept {
   const std::uint64_t one = 1;
   [[maybe_unused]] const auto written = ::write(event_.get(), &one, sizeof one);
 }
 
-bool Bell::has_rung() {
+bool Waker::is_woken() {
   std::uint64_t count = 0;
-  has_rung_ |= ::read(event_.get(), &count, sizeof count) == sizeof count;
-  return has_rung_;
+  is_woken_ |= ::read(event_.get(), &count, sizeof count) == sizeof count;
+  return is_woken_;
 }
 
-bool Bell::take() {
-  const bool rang = has_rung();
-  has_rung_ = false;
+bool Waker::take() {
+  const bool rang = is_woken();
+  is_woken_ = false;
   return rang;
 }
 
-bool Bell::wait(std::initializer_list<pollfd> sockets, Time until) const {
+bool Waker::wait(std::initializer_list<pollfd> sockets, Time until) const {
   CHECK(sockets.size() < kSocketsMax);
   std::array<pollfd, kSocketsMax> all;
   const auto end = std::copy(sockets.begin(), sockets.end(), all.begin());
-  *end = {has_rung_ ? -1 : event_.get(), POLLIN, 0};
+  *end = {is_woken_ ? -1 : event_.get(), POLLIN, 0};
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
   const int limit_ms = static_cast<int>(std::clamp<long long>(left, 0, 60'000));
   return ::poll(all.data(), sockets.size() + 1, limit_ms) > 0;

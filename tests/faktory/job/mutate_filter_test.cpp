@@ -1,4 +1,4 @@
-#include "faktory/job/job_filter.hpp"
+#include "faktory/job/mutate_filter.hpp"
 
 #include <cstring>
 #include <string>
@@ -13,7 +13,7 @@ namespace {
 /// Jobs that were put, and a filter that is asked about them with few steps at a time.
 class Filtering {
  public:
-  explicit Filtering(const JobFilter& filter) : matcher_(make_matcher(filter, format_, {})) {}
+  explicit Filtering(const MutateFilter& filter) : matcher_(make_matcher(filter, format_, {})) {}
 
   Match ask(const Job& job, std::size_t count = kSliceSteps) {
     Steps steps(count);

@@ -15,7 +15,7 @@ namespace millrace::server {
 
 /// Looks at the first request of each client of the web port of a server that does not lead: some
 /// are about this very server. Nothing is taken from the socket of a client that is passed on.
-class WebScreen {
+class WebFront {
  public:
   struct Parts {
     Poller& poller;
@@ -26,13 +26,13 @@ class WebScreen {
     std::function<void(Listener::Accepted accepted)> pass_on;
   };
 
-  explicit WebScreen(Parts parts) : parts_(std::move(parts)) {}
-  WebScreen(const WebScreen&) = delete;
-  WebScreen& operator=(const WebScreen&) = delete;
+  explicit WebFront(Parts parts) : parts_(std::move(parts)) {}
+  WebFront(const WebFront&) = delete;
+  WebFront& operator=(const WebFront&) = delete;
 
   void add(Listener::Accepted accepted, Time now);
 
-  /// Closes clients that have sent no request for `kScreenMax`. To be called every some
+  /// Closes clients that have sent no request for `kWebFrontMax`. To be called every some
   /// milliseconds, outside of the poller's `take`.
   void work(Time now);
 
@@ -40,16 +40,16 @@ class WebScreen {
 
  private:
   struct Client final : public Pollee {
-    Client(WebScreen& of, Listener::Accepted from, Time end)
-        : screen(of), accepted(std::move(from)), until(end) {}
+    Client(WebFront& of, Listener::Accepted from, Time end)
+        : front(of), accepted(std::move(from)), until(end) {}
     ~Client() override { close(); }
     Client(const Client&) = delete;
     Client& operator=(const Client&) = delete;
-    void on_events(SocketEvents events) override { screen.look(*this, events.is_over); }
+    void on_events(SocketEvents events) override { front.look(*this, events.is_over); }
     int release();
     void close();
 
-    WebScreen& screen;
+    WebFront& front;
     Listener::Accepted accepted;
     Time until;
     std::list<Client>::iterator place = {};
@@ -65,7 +65,7 @@ class WebScreen {
 };
 
 /// How long the head of a request may take to arrive, and how much of it is looked at.
-inline constexpr Duration kScreenMax = std::chrono::seconds(5);
+inline constexpr Duration kWebFrontMax = std::chrono::seconds(5);
 inline constexpr std::size_t kScreenedBytesMax = 16 * 1024;
 
 }  // namespace millrace::server

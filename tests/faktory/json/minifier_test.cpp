@@ -1,4 +1,4 @@
-#include "faktory/json/compactor.hpp"
+#include "faktory/json/minifier.hpp"
 
 #include <algorithm>
 #include <array>
@@ -18,9 +18,9 @@ namespace {
 
 /// What is written of a text that comes in pieces of that size; nullopt: it is refused.
 std::optional<std::string> compact(std::string_view json, std::size_t piece,
-                                   Compactor::Root root = Compactor::Root::kJob) {
+                                   Minifier::Root root = Minifier::Root::kJob) {
   Rope out;
-  Compactor compactor(root, out);
+  Minifier compactor(root, out);
   for (std::size_t at = 0; at < json.size(); at += piece) {
     if (!compactor.add(json.substr(at, piece))) return std::nullopt;
   }
@@ -33,7 +33,7 @@ std::optional<std::string> compact(std::string_view json, std::size_t piece,
 /// The same, of a text that is cut once, there.
 std::optional<std::string> compact_cut(std::string_view json, std::size_t cut) {
   Rope out;
-  Compactor compactor(Compactor::Root::kJob, out);
+  Minifier compactor(Minifier::Root::kJob, out);
   if (!compactor.add(json.substr(0, cut)) || !compactor.add(json.substr(cut))) return std::nullopt;
   if (!compactor.finish()) return std::nullopt;
   std::string text;
@@ -44,10 +44,10 @@ std::optional<std::string> compact_cut(std::string_view json, std::size_t cut) {
 /// What is extracted of a text that comes in pieces of that size; nullopt: it is refused.
 std::optional<std::string> extract(std::string_view json, std::size_t piece) {
   static constexpr std::array<std::string_view, 3> kNames = {"jid", "args", "a"};
-  constexpr Compactor::Extract kExtract{
+  constexpr Minifier::Extract kExtract{
       .names = kNames, .text_bytes_max = 8, .entries_max = 2, .bytes_max = 200};
   Rope out;
-  Compactor compactor(kExtract, out);
+  Minifier compactor(kExtract, out);
   for (std::size_t at = 0; at < json.size(); at += piece) {
     if (!compactor.add(json.substr(at, piece))) return std::nullopt;
   }
@@ -204,15 +204,15 @@ TEST_CASE("compactor: accepts what the reader accepts, of mutated documents") {
 
 TEST_CASE("compactor: of an array, each element is a job or null") {
   const auto jobs = [](std::string_view json) {
-    const std::optional<std::string> text = compact(json, 3, Compactor::Root::kJobs);
-    CHECK(compact(json, 1000, Compactor::Root::kJobs) == text);
+    const std::optional<std::string> text = compact(json, 3, Minifier::Root::kJobs);
+    CHECK(compact(json, 1000, Minifier::Root::kJobs) == text);
     return text.value_or("refused");
   };
   CHECK(jobs(" [ { } , null , { \"a\" : [ 1 , 2 ] } ] ") == R"([{},null,{"a":[1,2]}])");
   CHECK(jobs(" null ") == "null");
   CHECK(jobs("[ ]") == "[]");
   CHECK(compact(std::string(70'000, ' ') + "[" + std::string(70'000, ' ') + "]", 4096,
-                Compactor::Root::kJobs) == "[]");
+                Minifier::Root::kJobs) == "[]");
   for (const char* const json : {"[7]", "[[]]", "[\"a\"]", "[{},]", "[,{}]", "[{}", "{}", "7",
                                  "[{}]]", "[{}] []", "nul", "[true]", "[{}}", "", "[{} {}]"}) {
     CAPTURE(json);
@@ -238,11 +238,11 @@ TEST_CASE("compactor: nests as deep as the reader, and no deeper") {
       const std::string json = R"({"a":)" + in + inner + out + "}";
       JobReader reader;
       CHECK(reader.read_element(json).has_value() ==
-            compact(json, 100, Compactor::Root::kJobOfArray).has_value());
+            compact(json, 100, Minifier::Root::kJobOfArray).has_value());
     }
   }
   Rope out;
-  Compactor compactor(Compactor::Root::kJob, out);
+  Minifier compactor(Minifier::Root::kJob, out);
   CHECK(compactor.add(R"({"a":)"));
   CHECK_FALSE(compactor.add(std::string(1'000'000, '[')));
 }
@@ -258,12 +258,12 @@ TEST_CASE("compactor: has as many members as the reader, and no more") {
 
 TEST_CASE("compactor: says where the members are") {
   Rope out;
-  Compactor compactor(Compactor::Root::kJob, out);
+  Minifier compactor(Minifier::Root::kJob, out);
   CHECK(compactor.add(R"({ "a" : [ {"x" : 1} ] , "\u00)"));
   CHECK(compactor.add("41\":12 , \"\xFF\" : \"\\ud800\" }"));
   CHECK(compactor.finish());
   std::vector<std::string> found;
-  for (const Compactor::Member& member : compactor.members()) {
+  for (const Minifier::Member& member : compactor.members()) {
     out.copy(member.name_begin, member.name_end, found.emplace_back());
     out.copy(member.begin, member.end, found.emplace_back());
   }

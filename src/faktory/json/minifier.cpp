@@ -1,4 +1,4 @@
-#include "faktory/json/compactor.hpp"
+#include "faktory/json/minifier.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -55,7 +55,7 @@ bool is_low_surrogate(unsigned code) {
 
 // ---- pieces -------------------------------------------------------------------------------------
 
-Outcome<Done> Compactor::add(std::string_view json) {
+Outcome<Done> Minifier::add(std::string_view json) {
   if (!held_.empty()) {
     const std::size_t held = held_.size();
     held_ += json.substr(0, kLookahead);
@@ -75,7 +75,7 @@ Outcome<Done> Compactor::add(std::string_view json) {
   return Done{};
 }
 
-Outcome<Done> Compactor::finish() {
+Outcome<Done> Minifier::finish() {
   const std::string held = std::exchange(held_, {});
   (void)take(held, true);
   if (problem_.empty() && state_ != State::kEnd) problem_ = "unexpected end of JSON input";
@@ -83,7 +83,7 @@ Outcome<Done> Compactor::finish() {
   return Done{};
 }
 
-std::size_t Compactor::take(std::string_view text, bool is_last) {
+std::size_t Minifier::take(std::string_view text, bool is_last) {
   const char* at = text.data();
   const char* const end = at + text.size();
   unwritten_ = at;
@@ -108,28 +108,28 @@ std::size_t Compactor::take(std::string_view text, bool is_last) {
 }
 
 /// How long the output is when it is written up to there.
-std::size_t Compactor::written(const char* at) const {
+std::size_t Minifier::written(const char* at) const {
   return out_.size() + static_cast<std::size_t>(at - unwritten_);
 }
 
-void Compactor::replace(const char* begin, const char* end, std::string_view text) {
+void Minifier::replace(const char* begin, const char* end, std::string_view text) {
   skip(begin, end);
   if (!is_muted()) out_.append(text);
 }
 
-void Compactor::skip(const char* begin, const char* end) {
+void Minifier::skip(const char* begin, const char* end) {
   if (!is_muted()) out_.append({unwritten_, static_cast<std::size_t>(begin - unwritten_)});
   unwritten_ = end;
 }
 
-const char* Compactor::refuse(std::string_view why) {
+const char* Minifier::refuse(std::string_view why) {
   problem_ = why;
   return nullptr;
 }
 
 // ---- between values -----------------------------------------------------------------------------
 
-const char* Compactor::take_one(const char* at, const char* end) {
+const char* Minifier::take_one(const char* at, const char* end) {
   if (is_space(*at)) {
     const char* const begin = at;
     at = std::find_if_not(at, end, is_space);
@@ -160,7 +160,7 @@ const char* Compactor::take_one(const char* at, const char* end) {
 }
 
 /// A job, or the array of them.
-const char* Compactor::begin_root(const char* at) {
+const char* Minifier::begin_root(const char* at) {
   const bool is_array = root_ == Root::kJobs && nested_ == 0;
   if (*at == (is_array ? '[' : '{')) return open(at, !is_array);
   if (*at != 'n') return refuse(is_array ? "jobs must be an array" : "a job must be an object");
@@ -170,7 +170,7 @@ const char* Compactor::begin_root(const char* at) {
   return at;
 }
 
-const char* Compactor::begin_name(const char* at) {
+const char* Minifier::begin_name(const char* at) {
   if (*at != '"') return refuse("a member without a name");
   if (is_job_member()) {
     if (extract_ != nullptr) members_.clear();
@@ -183,7 +183,7 @@ const char* Compactor::begin_name(const char* at) {
   return at + 1;
 }
 
-const char* Compactor::begin_value(const char* at) {
+const char* Minifier::begin_value(const char* at) {
   if (nested_ < job_level()) return begin_root(at);
   const std::size_t nesting_max = extract_ == nullptr ? kNestingMax : kExtractNestingMax;
   if (depth() >= nesting_max) {
@@ -215,7 +215,7 @@ const char* Compactor::begin_value(const char* at) {
   }
 }
 
-const char* Compactor::open(const char* at, bool is_object) {
+const char* Minifier::open(const char* at, bool is_object) {
   ++nested_;
   is_object_[nested_] = is_object;
   state_ = is_object ? State::kFirstName : State::kFirstElement;
@@ -230,7 +230,7 @@ const char* Compactor::open(const char* at, bool is_object) {
   return at + 1;
 }
 
-const char* Compactor::close(const char* at) {
+const char* Minifier::close(const char* at) {
   if (*at != (is_object_[nested_] ? '}' : ']')) return refuse("a comma or a bracket was expected");
   if (muted_ == Muted::kContent && nested_ == muted_in_) unmute(at);
   --nested_;
@@ -238,7 +238,7 @@ const char* Compactor::close(const char* at) {
   return at + 1;
 }
 
-void Compactor::end_value(const char* end) {
+void Minifier::end_value(const char* end) {
   if (is_job_member()) {
     members_.back().end = written(end);
     if (muted_ == Muted::kMember) unmute(end);
@@ -248,7 +248,7 @@ void Compactor::end_value(const char* end) {
 
 // ---- values -------------------------------------------------------------------------------------
 
-const char* Compactor::take_literal(const char* at, const char* end) {
+const char* Minifier::take_literal(const char* at, const char* end) {
   while (at != end && literal_at_ < literal_.size()) {
     if (*at++ != literal_[literal_at_++]) return refuse("an invalid literal");
   }
@@ -256,7 +256,7 @@ const char* Compactor::take_literal(const char* at, const char* end) {
   return at;
 }
 
-const char* Compactor::take_number(const char* at, const char* end) {
+const char* Minifier::take_number(const char* at, const char* end) {
   for (; at != end; ++at) {
     const bool is_whole = part_ == Part::kZero || part_ == Part::kWhole;
     const bool is_complete = is_whole || part_ == Part::kFraction || part_ == Part::kExponent;
@@ -281,7 +281,7 @@ const char* Compactor::take_number(const char* at, const char* end) {
   return at;
 }
 
-const char* Compactor::take_string(const char* at, const char* end, bool is_last) {
+const char* Minifier::take_string(const char* at, const char* end, bool is_last) {
   while (at != end) {
     const char* const run = at;
     at = std::find_if_not(at, end, is_plain);
@@ -312,7 +312,7 @@ const char* Compactor::take_string(const char* at, const char* end, bool is_last
   return at;
 }
 
-const char* Compactor::take_escape(const char* at, const char* end) {
+const char* Minifier::take_escape(const char* at, const char* end) {
   if (end - at < 2) return refuse("unexpected end of JSON input");
   if (at[1] != 'u') {
     constexpr std::string_view kShort = "\"\\/bfnrt";
@@ -332,14 +332,14 @@ const char* Compactor::take_escape(const char* at, const char* end) {
   return next;
 }
 
-const char* Compactor::take_wide(const char* at, const char* end) {
+const char* Minifier::take_wide(const char* at, const char* end) {
   const std::size_t bytes = sequence_bytes({at, static_cast<std::size_t>(end - at)});
   if (bytes > 0) return at + bytes;
   replace(at, at + 1, kReplacement);
   return at + 1;
 }
 
-void Compactor::end_string(const char* end) {
+void Minifier::end_string(const char* end) {
   if (!is_name_) return end_value(end);
   if (is_job_member()) {
     members_.back().name_end = written(end);
@@ -351,7 +351,7 @@ void Compactor::end_string(const char* end) {
 // ---- extracts -----------------------------------------------------------------------------------
 
 /// A comma comes before the next member that is written, and none before an entry that is not.
-void Compactor::pass_comma(const char* at) {
+void Minifier::pass_comma(const char* at) {
   if (is_job_member()) {
     skip(at, at + 1);
   } else if (++entry_count_ > extract_->entries_max) {
@@ -359,7 +359,7 @@ void Compactor::pass_comma(const char* at) {
   }
 }
 
-void Compactor::end_extracted_name(const char* end) {
+void Minifier::end_extracted_name(const char* end) {
   skip(end, end);
   std::string raw;
   out_.copy(members_.back().name_begin, out_.size(), raw);
@@ -377,7 +377,7 @@ void Compactor::end_extracted_name(const char* end) {
 }
 
 /// From `run` to `at` the string has bytes that stand for themselves: it can be cut anywhere there.
-void Compactor::cut_string(const char* run, const char* at) {
+void Minifier::cut_string(const char* run, const char* at) {
   const std::size_t bytes = written(at) - string_begin_;
   if (bytes <= extract_->text_bytes_max) return;
   const char* const cut =
@@ -388,13 +388,13 @@ void Compactor::cut_string(const char* run, const char* at) {
 }
 
 /// Of the container at hand, to its end.
-void Compactor::mute_content(const char* at) {
+void Minifier::mute_content(const char* at) {
   skip(at, at);
   muted_ = Muted::kContent;
   muted_in_ = nested_;
 }
 
-void Compactor::unmute(const char* at) {
+void Minifier::unmute(const char* at) {
   muted_ = Muted::kNothing;
   unwritten_ = at;
 }

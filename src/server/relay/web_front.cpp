@@ -1,4 +1,4 @@
-#include "server/relay/web_screen.hpp"
+#include "server/relay/web_front.hpp"
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -29,28 +29,28 @@ RequestLine read_line(std::string_view head) {
 
 }  // namespace
 
-int WebScreen::Client::release() {
-  screen.parts_.poller.forget(accepted.descriptor, *this);
+int WebFront::Client::release() {
+  front.parts_.poller.forget(accepted.descriptor, *this);
   return std::exchange(accepted.descriptor, -1);
 }
 
-void WebScreen::Client::close() {
+void WebFront::Client::close() {
   if (accepted.descriptor >= 0) ::close(release());
 }
 
-void WebScreen::add(Listener::Accepted accepted, Time now) {
-  clients_.emplace_back(*this, std::move(accepted), now + kScreenMax);
+void WebFront::add(Listener::Accepted accepted, Time now) {
+  clients_.emplace_back(*this, std::move(accepted), now + kWebFrontMax);
   Client& client = clients_.back();
   client.place = std::prev(clients_.end());
   if (!parts_.poller.watch(client.accepted.descriptor, client)) retire(client);
 }
 
-void WebScreen::work(Time now) {
+void WebFront::work(Time now) {
   over_.clear();
   while (!clients_.empty() && clients_.front().until <= now) clients_.pop_front();
 }
 
-void WebScreen::look(Client& client, bool is_over) {
+void WebFront::look(Client& client, bool is_over) {
   if (client.accepted.descriptor < 0) return;
   std::array<char, kScreenedBytesMax> room;
   const ssize_t count = ::recv(client.accepted.descriptor, room.data(), room.size(), MSG_PEEK);
@@ -75,7 +75,7 @@ void WebScreen::look(Client& client, bool is_over) {
 }
 
 /// A client that is closed with input unread would lose the answer, so what was seen is taken.
-void WebScreen::answer(Client& client, std::string_view seen, const std::string& text) {
+void WebFront::answer(Client& client, std::string_view seen, const std::string& text) {
   std::array<char, kScreenedBytesMax> room;
   (void)::recv(client.accepted.descriptor, room.data(), seen.size(), 0);
   (void)::send(client.accepted.descriptor, text.data(), text.size(), MSG_NOSIGNAL);
@@ -83,7 +83,7 @@ void WebScreen::answer(Client& client, std::string_view seen, const std::string&
 }
 
 /// It may be at work, so it is destroyed later.
-void WebScreen::retire(Client& client) {
+void WebFront::retire(Client& client) {
   client.close();
   over_.splice(over_.end(), clients_, client.place);
 }
