@@ -132,6 +132,11 @@ def is_open(server):
         return False
 
 
+def is_asleep(thread):
+    with open(f"/proc/{thread}/stat") as file:
+        return file.read().rpartition(")")[2].split()[0] == "S"
+
+
 class ReportTest(ServerTest):
     def assert_reported(self, server):
         wait_until(lambda: " state_main_loop " in server.error_text(), "the report")
@@ -144,6 +149,8 @@ class ReportTest(ServerTest):
         server = self.server().start()
         client = self.open(Beanstalk(server.beanstalk_address))
         client.put(b"a")
+        # The reply comes before the loop waits again.
+        wait_until(lambda: is_asleep(server.process.pid), "an idle main loop")
         server.process.send_signal(signal.SIGTTIN)
         self.assert_reported(server)
         self.assertRegex(
