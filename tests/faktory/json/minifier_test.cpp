@@ -16,29 +16,31 @@
 namespace millrace::faktory {
 namespace {
 
-/// What is written of a text that comes in pieces of that size; nullopt: it is refused.
-std::optional<std::string> compact(std::string_view json, std::size_t piece,
-                                   Minifier::Root root = Minifier::Root::kJob) {
-  Rope out;
-  Minifier compactor(root, out);
-  for (std::size_t at = 0; at < json.size(); at += piece) {
-    if (!compactor.add(json.substr(at, piece))) return std::nullopt;
-  }
-  if (!compactor.finish()) return std::nullopt;
+/// What was written, of a text that ends here; nullopt: it is refused.
+std::optional<std::string> finished_text(Minifier& minifier, const Rope& out) {
+  if (!minifier.finish()) return std::nullopt;
   std::string text;
   out.copy(0, out.size(), text);
   return text;
 }
 
+/// What is written of a text that comes in pieces of that size; nullopt: it is refused.
+std::optional<std::string> compact(std::string_view json, std::size_t piece,
+                                   Minifier::Root root = Minifier::Root::kJob) {
+  Rope out;
+  Minifier minifier(root, out);
+  for (std::size_t at = 0; at < json.size(); at += piece) {
+    if (!minifier.add(json.substr(at, piece))) return std::nullopt;
+  }
+  return finished_text(minifier, out);
+}
+
 /// The same, of a text that is cut once, there.
 std::optional<std::string> compact_cut(std::string_view json, std::size_t cut) {
   Rope out;
-  Minifier compactor(Minifier::Root::kJob, out);
-  if (!compactor.add(json.substr(0, cut)) || !compactor.add(json.substr(cut))) return std::nullopt;
-  if (!compactor.finish()) return std::nullopt;
-  std::string text;
-  out.copy(0, out.size(), text);
-  return text;
+  Minifier minifier(Minifier::Root::kJob, out);
+  if (!minifier.add(json.substr(0, cut)) || !minifier.add(json.substr(cut))) return std::nullopt;
+  return finished_text(minifier, out);
 }
 
 /// What is extracted of a text that comes in pieces of that size; nullopt: it is refused.
@@ -47,14 +49,11 @@ std::optional<std::string> extract(std::string_view json, std::size_t piece) {
   constexpr Minifier::Extract kExtract{
       .names = kNames, .text_bytes_max = 8, .entries_max = 2, .bytes_max = 200};
   Rope out;
-  Minifier compactor(kExtract, out);
+  Minifier minifier(kExtract, out);
   for (std::size_t at = 0; at < json.size(); at += piece) {
-    if (!compactor.add(json.substr(at, piece))) return std::nullopt;
+    if (!minifier.add(json.substr(at, piece))) return std::nullopt;
   }
-  if (!compactor.finish()) return std::nullopt;
-  std::string text;
-  out.copy(0, out.size(), text);
-  return text;
+  return finished_text(minifier, out);
 }
 
 /// The same in each size of pieces, all of which must agree.
@@ -158,7 +157,7 @@ const std::vector<std::string>& samples() {
 
 }  // namespace
 
-TEST_CASE("compactor: accepts what the reader accepts, cut at every byte") {
+TEST_CASE("minifier: accepts what the reader accepts, cut at every byte") {
   for (const std::string& json : samples()) {
     CAPTURE(json);
     for (const std::size_t piece : {1, 2, 3, 5, 7, 11, 13, 1000}) {
@@ -173,7 +172,7 @@ TEST_CASE("compactor: accepts what the reader accepts, cut at every byte") {
   }
 }
 
-TEST_CASE("compactor: accepts what the reader accepts, of mutated documents") {
+TEST_CASE("minifier: accepts what the reader accepts, of mutated documents") {
   constexpr std::string_view kBytes =
       "\"\\{}[]:,0123456789eE+-. \t\r\nutfalsn\x01\x80\xC3\xA4\xED\xF0\xFF";
   std::mt19937 random(4711);
@@ -202,7 +201,7 @@ TEST_CASE("compactor: accepts what the reader accepts, of mutated documents") {
   }
 }
 
-TEST_CASE("compactor: of an array, each element is a job or null") {
+TEST_CASE("minifier: of an array, each element is a job or null") {
   const auto jobs = [](std::string_view json) {
     const std::optional<std::string> text = compact(json, 3, Minifier::Root::kJobs);
     CHECK(compact(json, 1000, Minifier::Root::kJobs) == text);
@@ -228,7 +227,7 @@ TEST_CASE("compactor: of an array, each element is a job or null") {
   CHECK(jobs("[" + job + "}," + job + ",\"a\":0}]") == "refused");
 }
 
-TEST_CASE("compactor: nests as deep as the reader, and no deeper") {
+TEST_CASE("minifier: nests as deep as the reader, and no deeper") {
   for (const std::size_t deep : {509, 510, 511, 512, 513, 5'000}) {
     const std::string in(deep, '[');
     const std::string out(deep, ']');
@@ -242,12 +241,12 @@ TEST_CASE("compactor: nests as deep as the reader, and no deeper") {
     }
   }
   Rope out;
-  Minifier compactor(Minifier::Root::kJob, out);
-  CHECK(compactor.add(R"({"a":)"));
-  CHECK_FALSE(compactor.add(std::string(1'000'000, '[')));
+  Minifier minifier(Minifier::Root::kJob, out);
+  CHECK(minifier.add(R"({"a":)"));
+  CHECK_FALSE(minifier.add(std::string(1'000'000, '[')));
 }
 
-TEST_CASE("compactor: has as many members as the reader, and no more") {
+TEST_CASE("minifier: has as many members as the reader, and no more") {
   for (const std::size_t count : {kMembersMax, kMembersMax + 1}) {
     std::string json = "{\"a\":0";
     for (std::size_t i = 1; i < count; ++i) json += ",\"a\":0";
@@ -256,14 +255,14 @@ TEST_CASE("compactor: has as many members as the reader, and no more") {
   }
 }
 
-TEST_CASE("compactor: says where the members are") {
+TEST_CASE("minifier: says where the members are") {
   Rope out;
-  Minifier compactor(Minifier::Root::kJob, out);
-  CHECK(compactor.add(R"({ "a" : [ {"x" : 1} ] , "\u00)"));
-  CHECK(compactor.add("41\":12 , \"\xFF\" : \"\\ud800\" }"));
-  CHECK(compactor.finish());
+  Minifier minifier(Minifier::Root::kJob, out);
+  CHECK(minifier.add(R"({ "a" : [ {"x" : 1} ] , "\u00)"));
+  CHECK(minifier.add("41\":12 , \"\xFF\" : \"\\ud800\" }"));
+  CHECK(minifier.finish());
   std::vector<std::string> found;
-  for (const Minifier::Member& member : compactor.members()) {
+  for (const Minifier::Member& member : minifier.members()) {
     out.copy(member.name_begin, member.name_end, found.emplace_back());
     out.copy(member.begin, member.end, found.emplace_back());
   }
@@ -331,7 +330,7 @@ TEST_CASE("extract: is bounded, however much there is") {
         R"({"jid":"yyyyyyy"})");
 }
 
-TEST_CASE("extract: accepts what the compactor accepts, of mutated documents") {
+TEST_CASE("extract: accepts what the minifier accepts, of mutated documents") {
   constexpr std::string_view kBytes = "\"\\{}[]:,01eE+-. \t\nutfalsn\x80\xC3\xA4\xF0\xFF";
   std::mt19937 random(815);
   const auto below = [&](std::size_t end) { return random() % end; };
