@@ -47,17 +47,17 @@ void LongJob::append_or_splice(std::size_t begin, std::size_t end, bool is_name,
 std::string LongJob::stand_in() {
   std::string out;
   const char* separator = "{";
-  for (const Minifier::Member& member : compactor_.members()) {
+  for (const Minifier::Member& member : minifier_.members()) {
     out += std::exchange(separator, ",");
     append_or_splice(member.name_begin, member.name_end, true, out);
     out += ':';
     append_or_splice(member.begin, member.end, false, out);
   }
-  return compactor_.members().empty() ? "{}" : out + '}';
+  return minifier_.members().empty() ? "{}" : out + '}';
 }
 
 Outcome<JobMembers> LongJob::read(JobReader& reader) {
-  if (const Outcome<Done> whole = compactor_.finish(); !whole) return whole.error();
+  if (const Outcome<Done> whole = minifier_.finish(); !whole) return whole.error();
   if (json_.piece(0, 1) == "n") return JobMembers{};
   Outcome<JobMembers> members = reader.read(stand_in());
   if (!members) return members;

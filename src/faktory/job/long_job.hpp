@@ -24,11 +24,11 @@ namespace millrace::faktory {
 class LongJob {
  public:
   /// `root`: kJob or kJobOfArray.
-  explicit LongJob(Minifier::Root root) : compactor_(root, json_) {}
+  explicit LongJob(Minifier::Root root) : minifier_(root, json_) {}
   LongJob(const LongJob&) = delete;
   LongJob& operator=(const LongJob&) = delete;
 
-  [[nodiscard]] Outcome<Done> add(std::string_view json) { return compactor_.add(json); }
+  [[nodiscard]] Outcome<Done> add(std::string_view json) { return minifier_.add(json); }
 
   /// The members are good as long as the reader says.
   [[nodiscard]] Outcome<JobMembers> read(JobReader& reader);
@@ -51,7 +51,7 @@ class LongJob {
   void append_or_splice(std::size_t begin, std::size_t end, bool is_name, std::string& out);
 
   Rope json_;
-  Minifier compactor_;
+  Minifier minifier_;
   Splices splices_;
   std::string failure_;
   std::string custom_;

@@ -37,12 +37,12 @@ void LongReport::add(std::string_view bytes) {
     bytes.remove_prefix(verb_.size());
   }
   if (problem_) return;
-  if (const Outcome<Done> taken = compactor_.add(bytes); !taken) problem_ = taken.error();
+  if (const Outcome<Done> taken = minifier_.add(bytes); !taken) problem_ = taken.error();
 }
 
 std::string LongReport::finish() {
   if (!problem_) {
-    if (const Outcome<Done> whole = compactor_.finish(); !whole) problem_ = whole.error();
+    if (const Outcome<Done> whole = minifier_.finish(); !whole) problem_ = whole.error();
   }
   if (problem_) return verb_ + problem_->text;
   kept_.copy(0, kept_.size(), verb_);

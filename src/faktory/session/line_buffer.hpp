@@ -33,7 +33,7 @@ class LongReport {
  private:
   std::string verb_;
   Rope kept_;
-  Minifier compactor_{kExtract, kept_};
+  Minifier minifier_{kExtract, kept_};
   std::optional<Problem> problem_;
   std::size_t bytes_ = 0;
 

@@ -168,11 +168,11 @@ bool LongBulkPush::work(Shared& shared, Time now, std::string& out) {
 Outcome<Done> LongBulkPush::read_slice(Shared& shared) {
   if (line_.size() > 0) {
     const std::string piece = line_.take_front();
-    return compactor_.add(std::string_view(piece).substr(std::exchange(verb_bytes_, 0)));
+    return minifier_.add(std::string_view(piece).substr(std::exchange(verb_bytes_, 0)));
   }
   if (!is_checked_) {
     is_checked_ = true;
-    return compactor_.finish();
+    return minifier_.finish();
   }
   if (piece_at_ == piece_.size()) {
     piece_ = json_.take_front();

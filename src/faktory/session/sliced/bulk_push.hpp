@@ -106,7 +106,7 @@ class LongBulkPush final : public SlicedCommand {
 
   Rope line_;
   Rope json_;  ///< the same, checked and compact
-  Minifier compactor_{Minifier::Root::kJobs, json_};
+  Minifier minifier_{Minifier::Root::kJobs, json_};
   std::size_t verb_bytes_;
   bool is_checked_ = false;
   bool is_read_ = false;
