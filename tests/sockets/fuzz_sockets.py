@@ -112,16 +112,16 @@ class Session:
     def stop(self):
         process = self.server.process
         status = process.poll()
-        if status is None:
+        is_early = status is not None
+        if not is_early:
             process.send_signal(signal.SIGTERM)
             try:
                 status = process.wait(STOP_SECONDS_MAX)
             except subprocess.TimeoutExpired:
                 self.problem(f"it does not stop within {STOP_SECONDS_MAX} s")
                 return
-            if status != 0:
-                self.problem(f"it stops with status {status}")
-        else:
+        # A witness may see its end before it can be waited for.
+        if status != 0 or is_early:
             self.problem(f"it has ended with status {status}")
         said = self.server.error_text()
         if any(each in said for each in REPORTS):
