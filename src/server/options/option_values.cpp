@@ -115,7 +115,8 @@ Outcome<Done> set_address(std::optional<Address>& member, const std::string& tex
 Outcome<Done> set_names(std::vector<std::string>& member, const std::string& text) {
   member.clear();
   std::istringstream names(lower_case(text));
-  for (std::string name; std::getline(names, name, ',');) {
+  for (std::string part; std::getline(names, part, ',');) {
+    const std::string name(trimmed(part));
     const bool is_name = !name.empty() && name.find_first_of(" :/*") == std::string::npos;
     if (!is_name) return Problem{"'" + name + "' is not a host name"};
     member.push_back(name);
@@ -294,7 +295,7 @@ std::string shown_text(const std::optional<Address>& address) {
 }
 
 std::string shown_text(const std::optional<Duration>& timeout) {
-  return timeout ? std::to_string(*timeout / 1s) : "off";
+  return timeout ? std::to_string(*timeout / 1s) + "s" : "off";
 }
 
 std::string shown_text(const ServerName& name) {
@@ -309,7 +310,7 @@ std::string shown_text(const SyncChoice& sync) {
 
 std::string shown_text(const PushRules& pushes) {
   if (!pushes.is_on) return "off";
-  return pushes.after_end == Duration{} ? "on" : std::to_string(pushes.after_end / 1s);
+  return pushes.after_end == Duration{} ? "on" : std::to_string(pushes.after_end / 1s) + "s";
 }
 
 std::string shown_text(const FinishedJobs::Limits& finished) {

@@ -249,7 +249,7 @@ TEST_CASE("config: ports, limits and modes are shown in the words of the options
   CHECK(shown(config, "strict-fetch") == "no");
   CHECK(shown(config, "memory-limit") == "no limit");
   CHECK(shown(config, "keep-finished") == "10000,86400s");
-  CHECK(shown(config, "worker-timeout") == "60");
+  CHECK(shown(config, "worker-timeout") == "60s");
   CHECK(shown(config, "statsd") == "none");
   CHECK(shown(config, "web-host") == "none");
   config.sync = {.mode = SyncChoice::Mode::kInterval, .interval = std::chrono::milliseconds(50)};

@@ -146,9 +146,9 @@ TEST_CASE("faktory options: names of the web UI, of the environment or else of a
   const Home home;
   CHECK(home.config().web_hosts.empty());
   CHECK_FALSE(home.config().personality.checks_host_for_others);
-  home.write("a", "[web]\nhosts = \"Jobs.example, x\"\n");
-  CHECK(home.failure() == "faktory: web.hosts: ' x' is not a host name\n");
-  home.write("a", "[web]\nhosts = \"Jobs.example,b.example\"\n");
+  home.write("a", "[web]\nhosts = \"Jobs.example, x y\"\n");
+  CHECK(home.failure() == "faktory: web.hosts: 'x y' is not a host name\n");
+  home.write("a", "[web]\nhosts = \"Jobs.example, b.example\"\n");
   CHECK(home.config().web_hosts == std::vector<std::string>{"jobs.example", "b.example"});
   CHECK(home.config().ignored_keys.empty());
   const Variable hosts("MILLRACE_WEB_HOST", "c.example");
