@@ -149,7 +149,7 @@ Outcome<std::string> read_to(const Json& members, Mutation::Action action, const
   if (action != Mutation::Action::kMove) {
     return members.contains("to") ? Outcome<std::string>(Problem{"to is for a move"}) : to;
   }
-  if (to.empty()) return Problem{"a move needs to, the name of a queue"};
+  if (to.empty()) return Problem{"a move needs \"to\", the name of a queue"};
   const bool is_name =
       is_utf8(to) && to.size() <= kQueueNameBytesMax && site.is_queue_name(to, JobKind::kBytes);
   return is_name ? Outcome<std::string>(to) : Problem{"to is no name that a queue can have"};
@@ -213,6 +213,8 @@ Response change_jobs(const Call& call) {
 namespace {
 
 std::optional<Problem> complete(const Site& site, Request& request) {
+  // A job with other bytes would be stored with U+FFFD in their place, as for PUSH.
+  if (!is_utf8(request.body)) return Problem{"the job is not UTF-8"};
   const std::vector<std::string> names = member_names(request.body);
   const std::set<std::string> differing(names.begin(), names.end());
   // The two readers of the text may take different ones, and then a person would not get what was

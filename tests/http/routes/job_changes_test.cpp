@@ -213,6 +213,17 @@ TEST_CASE("push: a job is checked without being pushed, however long it is") {
   CHECK(web.read("/api/v1/activity")["changes"].empty());
 }
 
+TEST_CASE("push: bytes that are not UTF-8 are refused, and not replaced") {
+  WebFixture web;
+  const std::string job = "{\"jobtype\":\"T\",\"args\":[\"caf\xe9\"]}";
+  for (const char* const path : {"/api/v1/jobs", "/api/v1/jobs/check"}) {
+    const Response response = push_text(web, job, path);
+    CHECK(response.status == 400);
+    CHECK(response.body == R"({"error":"the job is not UTF-8"})");
+  }
+  CHECK(web.broker.view().job_count(JobState::kReady) == 0);
+}
+
 TEST_CASE("push: a check refuses a priority that a push would ignore") {
   WebFixture web;
   const auto check = [&web](const std::string& member) {
