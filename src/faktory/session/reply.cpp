@@ -150,7 +150,7 @@ std::string refusal(const Refused& refused) {
     case Refused::Reason::kInvalidTarget:
       return "invalid target for mutation command";
     case Refused::Reason::kInvalidMoveQueue:
-      return "move needs to, the name of a queue";
+      return "move: 'to' must be the name of a queue that PUSH would accept";
     case Refused::Reason::kGlobTooLong:
       return "filters cannot be longer than " + std::to_string(kGlobBytesMax) + " bytes";
     case Refused::Reason::kTooManyJids:
@@ -196,8 +196,10 @@ std::string refusal(const RefusedJob& refused) {
     case RefusedJob::Reason::kInvalidExpiresIn:
     case RefusedJob::Reason::kInvalidTrack:
     case RefusedJob::Reason::kInvalidThrottleKey:
-    case RefusedJob::Reason::kInvalidRetryDelays:
       return "invalid " + std::string(refused.member().name) + ": " + refused.detail;
+    case RefusedJob::Reason::kInvalidRetryDelays:
+      return "invalid retry_delays: " + refused.detail +
+             " is not a list of 1 to 100 delays, each a whole number of seconds from 1s to 365d";
     case RefusedJob::Reason::kUniqueArgsTooLong:
       return "args of a unique job cannot be longer than " + std::to_string(kUniqueArgsBytesMax) +
              " bytes";

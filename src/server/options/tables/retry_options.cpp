@@ -75,8 +75,8 @@ class RetryReader {
                              : std::nullopt;
       if (!delay) {
         return problem(each,
-                       "retry: a delay is seconds, or a text such as \"10s\", \"1m30s\" or "
-                       "\"2h\", from 1s to 365d");
+                       "retry: a delay must be a whole number of seconds from 1s to 365d, as 90, "
+                       "\"90s\" or \"1m30s\"");
       }
       delays.seconds.push_back(*delay);
     }
