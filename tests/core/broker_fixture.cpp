@@ -32,6 +32,11 @@ std::uint32_t PlainFormat::name_hash(std::string_view body) const {
   return jid.empty() ? 0 : hash_of_name(jid);
 }
 
+std::uint32_t PlainFormat::name_hash_of_put(JobId id, std::string_view body) const {
+  const std::string_view jid = jid_in(body);
+  return hash_of_name(jid.empty() ? "j" + std::to_string(id) : std::string(jid));
+}
+
 // The same for all names of one length, so that tests see that names are compared.
 std::uint32_t PlainFormat::hash_of_name(std::string_view jid) const {
   return static_cast<std::uint32_t>(jid.size()) + 1;

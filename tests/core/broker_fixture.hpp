@@ -17,6 +17,7 @@ class PlainFormat : public WorkUnitFormat {
  public:
   [[nodiscard]] Identity identify(const Job& job) const override;
   [[nodiscard]] std::uint32_t name_hash(std::string_view body) const override;
+  [[nodiscard]] std::uint32_t name_hash_of_put(JobId id, std::string_view body) const override;
   [[nodiscard]] std::uint32_t hash_of_name(std::string_view jid) const override;
   [[nodiscard]] bool is_same(const Job& job, std::string_view body) const override;
   [[nodiscard]] std::optional<KeyedHash> push_key(std::string_view body, const PushTarget& target,

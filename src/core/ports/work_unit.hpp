@@ -34,12 +34,17 @@ class WorkUnitFormat {
   /// jid is `beanstalk-<id>`.
   [[nodiscard]] virtual Identity identify(const Job& job) const = 0;
 
-  // ---- pushed jobs by name ----------------------------------------------------------------------
+  // ---- jobs by name -----------------------------------------------------------------------------
 
   /// A hash of the jid that a pushed job with this body has, by which the job is found; the jid is
   /// at most `kJidBytesMax` long. 0: it is not to be found so. Jids that differ may have the same
   /// hash, and each process has other ones.
   [[nodiscard]] virtual std::uint32_t name_hash(std::string_view /*body*/) const { return 0; }
+  /// The same of a job that was put; never 0. See `identify`.
+  [[nodiscard]] virtual std::uint32_t name_hash_of_put(JobId /*id*/,
+                                                       std::string_view /*body*/) const {
+    return 1;
+  }
   /// That of the jid itself; never 0.
   [[nodiscard]] virtual std::uint32_t hash_of_name(std::string_view /*jid*/) const { return 1; }
 

@@ -57,6 +57,16 @@ std::size_t Jobs::other_memory_bytes() const {
 
 // ---- records ------------------------------------------------------------------------------------
 
+std::uint32_t Jobs::name_hash(const Job& job, const JobAdded& record) const {
+  if (format_ == nullptr) return 0;
+  if (job.kind == JobKind::kWorkUnit) {
+    return record.name_hash != 0 ? record.name_hash : format_->name_hash(record.body);
+  }
+  const Attempts* const attempts = attempts_of(job);
+  if (attempts == nullptr || !attempts->has_worker()) return 0;
+  return format_->name_hash_of_put(job.id, record.body);
+}
+
 void Jobs::apply(JobAdded&& record) {
   // First, so that a queue whose only job is written once more does not vanish in between.
   const QueueId queue = queues_.open(record.queue);
@@ -79,11 +89,7 @@ void Jobs::apply(JobAdded&& record) {
   }
   enter_log(slot, record.body_at);
   index_.insert(job.id, slot);
-  if (format_ != nullptr && job.kind == JobKind::kWorkUnit) {
-    const std::uint32_t known = record.name_hash;
-    const std::uint32_t hash = known != 0 ? known : format_->name_hash(record.body);
-    if (hash != 0) names_.enter(slot, hash);
-  }
+  names_.enter(slot, name_hash(job, record));
   if (job.features && job.features->is_tracked) tracked_.enter(job, slot);
   enter_orders(job, slot);
   totals_.mark_used(job.id, job.sequence);
@@ -116,6 +122,10 @@ void Jobs::apply(AttemptEnded&& record) {
   Job& job = jobs_[*slot];
   // The rest of the job's whole record stays as long as it is.
   count_out(encoded_attempt_bytes(job, attempts_of(job)));
+  const Reservation* const held = job.reservation();
+  if (format_ != nullptr && held != nullptr && !held->wid.empty() && !names_.has(*slot)) {
+    names_.enter(*slot, format_->hash_of_name(held->jid));
+  }
   std::unique_ptr<Attempts>& attempts = attempts_[job.id];
   if (!attempts) attempts = std::make_unique<Attempts>();
   attempts->add(std::move(*record.attempt), job.failure());

@@ -70,6 +70,8 @@ class Jobs {
   /// Of these locks, without those that their jobs lend.
   [[nodiscard]] std::size_t locks_in_force() const { return locks_.size() - lent_locks_; }
   [[nodiscard]] const TrackedJobs& tracked() const { return tracked_; }
+  /// By hashes of jids (`WorkUnitFormat::hash_of_name`): pushed jobs, and of those that were put
+  /// the ones that a worker may report late, since a run of it has ended.
   [[nodiscard]] const JobNames& names() const { return names_; }
   [[nodiscard]] Bodies& bodies() const { return bodies_; }
 
@@ -100,6 +102,7 @@ class Jobs {
   [[nodiscard]] std::uint64_t rewritten_count() const { return rewritten_count_; }
 
  private:
+  [[nodiscard]] std::uint32_t name_hash(const Job& job, const JobAdded& record) const;
   void erase(JobSlot slot);
   void enter_orders(const Job& job, JobSlot slot) {
     orders_.enter(job, slot);

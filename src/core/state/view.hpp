@@ -69,8 +69,8 @@ class View {
     const auto slot = store().jobs().locks().holder(key);
     return slot ? &store().jobs().with_body(*slot) : nullptr;
   }
-  /// Up to `limit` pushed jobs whose jids have that hash (`WorkUnitFormat::hash_of_name`), those
-  /// first that were made last. Their bodies are not read.
+  /// Up to `limit` jobs whose names have that hash (`Jobs::names`), those first that were made
+  /// last. Their bodies are not read.
   [[nodiscard]] std::vector<JobId> named(std::uint32_t hash, std::size_t limit) const;
   /// What was told of the progress of this job, whose name is given; or null. The end of a job of
   /// that name is none of it.

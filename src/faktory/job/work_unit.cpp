@@ -113,8 +113,8 @@ void append_form(const StoredForm& form, const Shown& shown, Out&& out) {
   out.text() += '}';
 }
 
-std::string fallback_jid(const Job& job) {
-  return "beanstalk-" + std::to_string(job.id);
+std::string fallback_jid(JobId id) {
+  return "beanstalk-" + std::to_string(id);
 }
 
 /// The members of a body that is a work unit: an object with a jobtype and args.
@@ -213,7 +213,7 @@ WorkUnitFormat::Identity WorkUnits::identify(const Job& job) const {
   if (const std::optional<StoredForm> form = stored_form_of(job)) {
     return {.jid = meaning_of(form->raw_jid), .retry = form->retry};
   }
-  Identity identity{.jid = fallback_jid(job), .retry = kRetryDefault};
+  Identity identity{.jid = fallback_jid(job.id), .retry = kRetryDefault};
   if (const std::optional<JobMembers> members = read_body(reader_, job.body_view())) {
     if (brings_jid(*members)) identity.jid = std::string(members->jid);
     identity.retry = members->retry.value_or(kRetryDefault);
@@ -239,7 +239,7 @@ WorkUnitFormat::Summary WorkUnits::summarize(const Job& job) const {
     return summary;
   }
   const std::string_view body = job.body_view();
-  summary.jid = fallback_jid(job);
+  summary.jid = fallback_jid(job.id);
   summary.is_work_unit = false;
   // A damaged body has no type that anybody should believe.
   if (job.kind == JobKind::kBytes) summary.type = type_of(job).name;
@@ -265,6 +265,14 @@ std::uint32_t WorkUnits::name_hash(std::string_view body) const {
   return hash_of_name(meaning_of(raw));
 }
 
+std::uint32_t WorkUnits::name_hash_of_put(JobId id, std::string_view body) const {
+  const std::optional<JobMembers> members = read_body(reader_, body);
+  const std::string jid =
+      members && brings_jid(*members) ? std::string(members->jid) : fallback_jid(id);
+  reader_.shrink();
+  return hash_of_name(jid);
+}
+
 std::uint32_t WorkUnits::hash_of_name(std::string_view jid) const {
   const auto hash = static_cast<std::uint32_t>(TextHash{}(jid));
   return hash == 0 ? 1 : hash;
@@ -286,7 +294,7 @@ std::string_view WorkUnits::name_part(const Job& job) const {
   if (part.empty()) return part;
   name_.clear();
   if (is_pushed) name_ = raw_jid_of(job.body_view());
-  if (!is_pushed) append_json_string(fallback_jid(job), name_);
+  if (!is_pushed) append_json_string(fallback_jid(job.id), name_);
   name_ += kTypeStart;
   append_json_string(read_type(part).name, name_);
   return name_;
@@ -342,7 +350,7 @@ void render_shown(const Shown& shown, JobReader& reader, std::string& out) {
   std::optional<JobMembers> members = read_body(reader, job.body_view());
   if (!members) members = wrapped(job.body_view(), substitutes);
   if (!brings_jid(*members)) {
-    append_json_string(fallback_jid(job), substitutes.raw_jid);
+    append_json_string(fallback_jid(job.id), substitutes.raw_jid);
     members->raw_jid = substitutes.raw_jid;
   }
   // How long the reservation really lasts. The Rust client cannot read a job without it.

@@ -17,6 +17,7 @@ class WorkUnits final : public WorkUnitFormat {
  public:
   [[nodiscard]] Identity identify(const Job& job) const override;
   [[nodiscard]] std::uint32_t name_hash(std::string_view body) const override;
+  [[nodiscard]] std::uint32_t name_hash_of_put(JobId id, std::string_view body) const override;
   [[nodiscard]] std::uint32_t hash_of_name(std::string_view jid) const override;
   [[nodiscard]] std::string_view type_part(const Job& job) const override;
   [[nodiscard]] Type read_type(std::string_view part) const override;

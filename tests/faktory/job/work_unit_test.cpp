@@ -288,6 +288,16 @@ TEST_CASE("pushed job: is found by its jid, however that is written") {
   }
 }
 
+TEST_CASE("put job: has the name that its worker knows, whatever its body is") {
+  const WorkUnits units;
+  for (const std::string_view body :
+       {R"({"jid":"own-name","jobtype":"T","args":[]})", R"({"jobtype":"T","args":[]})",
+        R"({"jid":"own-name"})", "plain", ""}) {
+    const std::string jid = units.identify(make_job(JobKind::kBytes, body)).jid;
+    CHECK_MESSAGE(units.name_hash_of_put(7, body) == units.hash_of_name(jid), body);
+  }
+}
+
 TEST_CASE("job: its name when it is gone is its jid and its shown type") {
   const WorkUnits units;
   const auto name_of = [&](JobKind kind, const std::string& body) {

@@ -83,7 +83,7 @@ Model::Meant Model::meant_by(ClientNumber client, const std::string& jid) {
     if (is_run && job.wid == wid) return {.held = id};
     if (is_run && meant.held == 0) meant.held = id;
     if (is_run && taken != nullptr) meant.overtaken = id;
-    const bool waits = job.state != JobState::kReserved && job.is_pushed;
+    const bool waits = job.state != JobState::kReserved;
     if (waits && taken != nullptr && taken == &job.attempts.back()) meant.late = id;
   }
   if (meant.late != 0) return {.late = meant.late};

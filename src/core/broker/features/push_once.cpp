@@ -14,6 +14,7 @@ JobBatchId batch_of(const AnyJob& job) {
 }  // namespace
 
 bool PushOnce::may_be(const Job& other, const NewJob& job, Time wall) const {
+  if (other.kind != JobKind::kWorkUnit) return false;
   if (other.state == JobState::kDead || other.has_expired(wall)) return false;
   if (batch_of(other) != batch_of(job)) return false;
   return ledger_.store().queues().at(other.queue).name == job.queue;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -62,6 +63,11 @@ struct Attempts {
 
   /// How many of the last ones in a row lost their workers, since the job was dead for that.
   [[nodiscard]] std::size_t lost_in_a_row() const;
+  /// Whether any run was a worker's, and not a connection's.
+  [[nodiscard]] bool has_worker() const {
+    return std::any_of(list.begin(), list.end(),
+                       [](const Attempt& each) { return !each.wid.empty(); });
+  }
   /// Whether a run was taken from the worker of that name: it was lost, or its reservation ran out.
   [[nodiscard]] bool was_taken_from(std::string_view wid) const {
     return find_taken(wid) != nullptr;

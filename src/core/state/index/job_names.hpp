@@ -15,7 +15,7 @@
 
 namespace millrace {
 
-/// Finds pushed jobs by the hash of their names, 10 to 16 bytes each. Names are in bodies, so the
+/// Finds jobs by the hash of their names, 10 to 16 bytes each. Names are in bodies, so the
 /// caller looks there for the one that is meant.
 class JobNames {
  public:
@@ -25,7 +25,8 @@ class JobNames {
   JobNames(const JobNames&) = delete;
   JobNames& operator=(const JobNames&) = delete;
 
-  /// The job is not there. `hash` is not 0.
+  [[nodiscard]] bool has(JobSlot slot) const { return hashes_.at(slot) != 0; }
+  /// The job is not there; one whose `hash` is 0 does not enter.
   void enter(JobSlot slot, std::uint32_t hash);
   /// The job is still in its slot. Does nothing for one that was not entered.
   void leave(JobSlot slot);

@@ -318,6 +318,46 @@ TEST_CASE("late ACK: ends the job that has died of lost workers") {
   CHECK_FALSE(fixture.has(id));
 }
 
+TEST_CASE("late ACK: ends a job that was put, by the name that the worker knows") {
+  LostJobsFixture fixture;
+  for (const std::string body : {"plain", "jid=own"}) {
+    const JobId id = fixture.put(body);
+    fixture.lose(id, "w");
+    const std::string jid = body == "plain" ? "j" + std::to_string(id) : "own";
+    CHECK_FALSE(fixture.broker.workers().ack(fixture.worker("other"), jid, fixture.now));
+    CHECK(fixture.broker.workers().ack(fixture.worker("w"), jid, fixture.now));
+    CHECK_FALSE(fixture.has(id));
+  }
+}
+
+TEST_CASE("late ACK: ends a job that was put before a start, and written once more since") {
+  for (const bool is_rewritten : {false, true}) {
+    LostJobsFixture before;
+    const JobId id = before.put("jid=own");
+    before.lose(id, "w");
+    LostJobsFixture after;
+    after.start_after(before, 60s);
+    if (is_rewritten) {
+      std::string batch;
+      after.ledger.store().rewrite_job(id, batch);
+      LostJobsFixture later;
+      CHECK(later.ledger.replay(batch, 0));
+      CHECK(later.broker.workers().ack(later.worker("w"), "own", later.now));
+      CHECK_FALSE(later.has(id));
+    } else {
+      CHECK(after.broker.workers().ack(after.worker("w"), "own", after.now));
+      CHECK_FALSE(after.has(id));
+    }
+  }
+}
+
+TEST_CASE("late ACK: a job that was put, and lost its worker, is not one that was pushed") {
+  LostJobsFixture fixture;
+  const JobId id = fixture.put("jid=own");
+  fixture.lose(id, "w");
+  CHECK(fixture.push("jid=own") != id);
+}
+
 TEST_CASE("late ACK: of a worker that failed the job ends nothing") {
   LostJobsFixture fixture;
   const JobId id = fixture.push("jid=j1");
