@@ -8,6 +8,14 @@
 namespace millrace::simulation {
 namespace {
 
+/// Of the worlds that must hold, sanitizers look at a fifth, or until one shows what it should:
+/// they take ten times as long.
+#ifdef __SANITIZE_ADDRESS__
+constexpr std::uint64_t kPart = 5;
+#else
+constexpr std::uint64_t kPart = 1;
+#endif
+
 /// The number of the first world in which something that must not be was; 0: in none of so many.
 std::uint64_t first_violation(World::Options options, std::uint64_t worlds = 100) {
   const std::uint64_t last = options.seed + worlds - 1;
@@ -23,7 +31,7 @@ std::uint64_t first_violation(World::Options options, std::uint64_t worlds = 100
 
 /// The program `simulate` runs many more, from the same one on.
 TEST_CASE("simulation: the server holds in ten worlds") {
-  CHECK(first_violation({}, 10) == 0);
+  CHECK(first_violation({}, 10 / kPart) == 0);
 }
 
 TEST_CASE("simulation: a seed gives the same world each time") {
@@ -44,7 +52,7 @@ TEST_CASE("simulation: a reply before the sync is found") {
 
 TEST_CASE("simulation: jobs are handed out whose reservation a crash takes, and are not lost") {
   std::uint64_t handed_out_again = 0;
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 20 && (kPart == 1 || handed_out_again == 0); ++seed) {
     const WorldEnd end = run_world({.seed = seed, .fetches = Client::Fetches::kForJob});
     CHECK_FALSE(end.violation);
     handed_out_again += end.totals.handed_out_again;
@@ -53,7 +61,7 @@ TEST_CASE("simulation: jobs are handed out whose reservation a crash takes, and 
 }
 
 TEST_CASE("simulation: a strict server loses no reservation that a client was told of") {
-  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 10 / kPart; ++seed) {
     const WorldEnd end = run_world({.seed = seed, .fetches = Client::Fetches::kStrict});
     CHECK_FALSE(end.violation);
     CHECK(end.totals.handed_out_again == 0);
@@ -67,7 +75,9 @@ TEST_CASE("simulation: a job that is handed out before it is safe is found") {
 TEST_CASE("simulation: a job that is handed out before its release is safe is found") {
   // Where all is called durable, no change is remembered, and only the place of the body counts.
   const auto meddle = [](Ledger& ledger, Random&) { ledger.note_durable(kWholeLog); };
-  CHECK(first_violation({.meddle = meddle, .fetches = Client::Fetches::kForJob}, 400) != 0);
+  // It shows in one world of some hundred: the first ones are left out.
+  CHECK(first_violation({.seed = 70, .meddle = meddle, .fetches = Client::Fetches::kForJob}, 400) !=
+        0);
 }
 
 TEST_CASE("simulation: a skipped sync is found") {
@@ -81,7 +91,7 @@ TEST_CASE("simulation: with an interval, a skipped sync is found") {
 
 TEST_CASE("simulation: with an interval, replies are told before the sync, and may be lost") {
   std::uint64_t lost = 0;
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 20 && (kPart == 1 || lost == 0); ++seed) {
     const WorldEnd end = run_world({.seed = seed, .sync_modes = {journal::SyncMode::kInterval}});
     CHECK_FALSE(end.violation);
     lost += end.totals.unsynced_lost;
@@ -154,7 +164,7 @@ TEST_CASE("simulation: a step of the wall clock that delays and reservations fol
 
 TEST_CASE("simulation: failed jobs are retried over some time, and no clock jumps by that") {
   std::uint64_t spreads = 0;
-  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 10 / kPart; ++seed) {
     const WorldEnd end =
         run_world({.seed = seed, .spreads = World::Options::Spreads::kInOlderLogs});
     CHECK_FALSE(end.violation);
