@@ -224,11 +224,18 @@ WorkUnitFormat::Identity WorkUnits::identify(const Job& job) const {
 
 std::vector<std::uint32_t> WorkUnits::retry_delays(const Job& job) {
   constexpr std::string_view kCustomStart = R"(,"custom":)";
+  const auto delays_of = [](const Custom& custom) {
+    return read_retry_delays(custom.retry_delays).value_or(std::vector<std::uint32_t>{});
+  };
+  if (job.kind != JobKind::kWorkUnit) {
+    JobReader reader;
+    const std::optional<JobMembers> members = read_body(reader, job.body_view());
+    return members ? delays_of(members->custom) : std::vector<std::uint32_t>{};
+  }
   const std::optional<StoredForm> form = stored_form_of(job);
   if (!form || !form->until_jid.starts_with(kCustomStart)) return {};
   CheckedJson custom(form->until_jid.substr(kCustomStart.size()));
-  const Custom members = read_custom(custom.take_value());
-  return read_retry_delays(members.retry_delays).value_or(std::vector<std::uint32_t>{});
+  return delays_of(read_custom(custom.take_value()));
 }
 
 WorkUnitFormat::Summary WorkUnits::summarize(const Job& job) const {

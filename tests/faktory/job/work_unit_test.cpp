@@ -377,7 +377,7 @@ TEST_CASE("put job: a jid beyond the limit is not used") {
   CHECK(rendered(job).find(R"("jid":"beanstalk-7")") != std::string::npos);
 }
 
-TEST_CASE("work unit: the retry delays of a pushed job are in its custom") {
+TEST_CASE("work unit: the retry delays of a job are in its custom, also of one that was put") {
   const auto delays = [](std::string_view custom) {
     const std::string json =
         R"({"jid":"12345678","jobtype":"T","args":[{"custom":{"retry_delays":[9]}}],"custom":)" +
@@ -390,6 +390,12 @@ TEST_CASE("work unit: the retry delays of a pushed job are in its custom") {
   CHECK(delays("{}").empty());
   CHECK(WorkUnits::retry_delays(make_job(JobKind::kBytes, R"({"custom":{"retry_delays":[9]}})"))
             .empty());
+  const auto of_put = [](std::string_view value) {
+    const std::string json = R"({"jobtype":"T","args":[],"custom":{"retry_delays":)";
+    return WorkUnits::retry_delays(make_job(JobKind::kBytes, json + std::string(value) + "}}"));
+  };
+  CHECK(of_put(R"([7,"2m"])") == Delays{7, 120});
+  CHECK(of_put(R"(["bad"])").empty());
 }
 
 }  // namespace millrace::faktory
