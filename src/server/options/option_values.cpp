@@ -116,8 +116,12 @@ Outcome<Done> set_names(std::vector<std::string>& member, const std::string& tex
   member.clear();
   std::istringstream names(lower_case(text));
   for (std::string part; std::getline(names, part, ',');) {
-    const std::string name(trimmed(part));
-    const bool is_name = !name.empty() && name.find_first_of(" :/*") == std::string::npos;
+    std::string name(trimmed(part));
+    // Requests are compared without it, too.
+    if (name.ends_with('.')) name.pop_back();
+    constexpr const char* kNameBytes = "abcdefghijklmnopqrstuvwxyz0123456789._-";
+    const bool is_name = !name.empty() && name.front() != '.' &&
+                         name.find_first_not_of(kNameBytes) == std::string::npos;
     if (!is_name) return Problem{"'" + name + "' is not a host name"};
     member.push_back(name);
   }

@@ -148,7 +148,11 @@ TEST_CASE("faktory options: names of the web UI, of the environment or else of a
   CHECK_FALSE(home.config().personality.checks_host_for_others);
   home.write("a", "[web]\nhosts = \"Jobs.example, x y\"\n");
   CHECK(home.failure() == "faktory: web.hosts: 'x y' is not a host name\n");
-  home.write("a", "[web]\nhosts = \"Jobs.example, b.example\"\n");
+  for (const char* never : {".example", "b\u00fccher.example", "a,,b", "."}) {
+    home.write("a", std::string("[web]\nhosts = \"") + never + "\"\n");
+    CHECK_MESSAGE(home.failure().ends_with("is not a host name\n"), never);
+  }
+  home.write("a", "[web]\nhosts = \"Jobs.example., b.example\"\n");
   CHECK(home.config().web_hosts == std::vector<std::string>{"jobs.example", "b.example"});
   CHECK(home.config().ignored_keys.empty());
   const Variable hosts("MILLRACE_WEB_HOST", "c.example");
