@@ -75,9 +75,12 @@ Reply<std::string> read_file(const std::string& path, const std::string& what) {
 StdinState look_at_stdin() {
   struct stat status {};
   if (::fstat(STDIN_FILENO, &status) != 0) return StdinState::kEmpty;
-  if (S_ISREG(status.st_mode)) return StdinState::kReadable;
-  // A terminal, or /dev/null.
-  if (!S_ISFIFO(status.st_mode) && !S_ISSOCK(status.st_mode)) return StdinState::kEmpty;
+  struct stat null {};
+  const bool is_null =
+      ::stat("/dev/null", &null) == 0 && S_ISCHR(status.st_mode) && status.st_rdev == null.st_rdev;
+  if (is_null || ::isatty(STDIN_FILENO) == 1) return StdinState::kEmpty;
+  // Reading anything else says by itself what is wrong with it.
+  if (!S_ISFIFO(status.st_mode) && !S_ISSOCK(status.st_mode)) return StdinState::kReadable;
   fd_set input;
   FD_ZERO(&input);
   FD_SET(STDIN_FILENO, &input);

@@ -71,6 +71,9 @@ class PushTest(CliTest):
             check=False,
         )
         self.assertEqual(done.returncode, DONE)
+        folder = os.open("/", os.O_RDONLY)
+        self.assertIn("Is a directory", self.refused("Mail", status=1, stdin=folder))
+        os.close(folder)
         self.assertIn("nothing on stdin", self.refused("Mail", "-"))
         self.assertIn("nothing in", self.refused("Mail", "@" + self.file(" ")))
 
