@@ -163,7 +163,7 @@ Outcome<std::chrono::seconds> parse_interval(std::string_view text) {
   const auto time = parse_duration(text);
   if (!time || time->count() <= 0 || *time > CronExpression::kIntervalMax) {
     return Problem{"@every: " + quoted(text) +
-                   " is not a time such as 90s, 1h30m or 1.5h, from 1s to 8784h"};
+                   " is not a time such as 90s, 1h30m or 1.5h, of at most 8784h"};
   }
   return std::max(std::chrono::floor<seconds>(*time), seconds{1});
 }
