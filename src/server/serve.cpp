@@ -183,8 +183,11 @@ Result<Ended, StartFailure> run(Start start, std::unique_ptr<Journal> journal,
   const std::uint64_t segment_bytes =
       file_journal != nullptr ? file_journal->extent().segment_bytes : config.segment_bytes;
   if (segment_bytes < config.segment_bytes) {
-    log.routine("small_volume", {{"segment_bytes", segment_bytes},
-                                 {"reserved_bytes", kReservedSegments * segment_bytes}});
+    // Whoever asked for a size is told, also under a name that logs little.
+    const bool was_asked = config.segment_bytes != Config().segment_bytes;
+    const std::initializer_list<LogField> sizes = {
+        {"segment_bytes", segment_bytes}, {"reserved_bytes", kReservedSegments * segment_bytes}};
+    was_asked ? log.event("small_volume", sizes) : log.routine("small_volume", sizes);
   }
   start.signals.add(SignalDuties::ending_numbers());
   const SignalDuties duties(server, start.context, start.signals);
