@@ -120,19 +120,20 @@ std::string length_of(Duration length) {
   return minutes < 120 ? concat(minutes, " min") : concat(minutes / 60, " h");
 }
 
-/// Up to `kConcernsOfKindMax` of those that are connected. Returns how many more there are.
+/// Up to `kConcernsOfKindMax`. Returns how many more there are.
 std::size_t look_at_workers(const Site& site, Time now, std::vector<Concern>& found) {
   std::size_t count = 0;
   for (const auto& [wid, stuck] : site.stuck.all()) {
-    const auto worker = site.broker.view().workers().find(wid);
-    if (worker == site.broker.view().workers().end()) continue;
     if (++count > kConcernsOfKindMax) continue;
-    found.push_back({.level = Level::kNotice,
-                     .kind = "stuck",
-                     .text = concat("is likely stuck: ", count_of(stuck.jobs, "job"),
-                                    ", none finished for ", length_of(now - stuck.since)),
-                     .queue = {},
-                     .wid = wid});
+    const bool is_connected = site.broker.view().workers().contains(wid);
+    found.push_back(
+        {.level = Level::kNotice,
+         .kind = "stuck",
+         .text = concat(is_connected ? "is likely stuck: " : "is gone or likely stuck: ",
+                        count_of(stuck.jobs, "job"), ", none finished for ",
+                        length_of(now - stuck.since)),
+         .queue = {},
+         .wid = wid});
   }
   return count - std::min(count, kConcernsOfKindMax);
 }

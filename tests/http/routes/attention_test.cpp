@@ -122,4 +122,18 @@ TEST_CASE("overview: a worker that finishes nothing is likely stuck") {
         "Worker w1 is likely stuck: 1 job, none finished for 16 min.");
 }
 
+TEST_CASE("overview: so is one that keeps a job, and has no connection") {
+  WebFixture web;
+  web.push("Mail", "mail", R"(,"reserve_for":86400)");
+  const ClientId php = web.worker("php");
+  REQUIRE(web.broker.reserve(
+      php, {.choice = ReserveRequest::Choice::kFirstListed, .queues = {"mail"}, .wid = "php"},
+      web.now));
+  web.broker.disconnect(php, web.now);
+  web.now += 16min;
+  web.stuck.work(web.ledger.store(), web.broker.view().workers(), web.now);
+  CHECK(web.read("/api/v1/overview")["attention"][0]["text"] ==
+        "is gone or likely stuck: 1 job, none finished for 16 min");
+}
+
 }  // namespace millrace::http
