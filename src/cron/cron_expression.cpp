@@ -163,7 +163,7 @@ Outcome<std::chrono::seconds> parse_interval(std::string_view text) {
   const auto time = parse_duration(text);
   if (!time || time->count() <= 0 || *time > CronExpression::kIntervalMax) {
     return Problem{"@every: " + quoted(text) +
-                   " is not a time such as 90s, 1h30m or 1.5h, of at most 8784h"};
+                   " must be a positive duration of at most 8784h, such as 90s, 1h30m or 1.5h"};
   }
   return std::max(std::chrono::floor<seconds>(*time), seconds{1});
 }
@@ -195,7 +195,7 @@ Outcome<CronExpression> CronExpression::with_macro(std::string_view text) {
         "`millrace push`"};
   }
   return Problem{quoted(text) +
-                 " is none of @yearly, @annually, @monthly, @weekly, @daily, @midnight, @hourly "
+                 " is not one of @yearly, @annually, @monthly, @weekly, @daily, @midnight, @hourly "
                  "and @every"};
 }
 

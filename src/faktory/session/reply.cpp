@@ -150,7 +150,7 @@ std::string refusal(const Refused& refused) {
     case Refused::Reason::kInvalidTarget:
       return "invalid target for mutation command";
     case Refused::Reason::kInvalidMoveQueue:
-      return "move: 'to' must be the name of a queue that PUSH would accept";
+      return "move: 'to' must be a queue name that PUSH accepts";
     case Refused::Reason::kGlobTooLong:
       return "filters cannot be longer than " + std::to_string(kGlobBytesMax) + " bytes";
     case Refused::Reason::kTooManyJids:
@@ -199,7 +199,7 @@ std::string refusal(const RefusedJob& refused) {
       return "invalid " + std::string(refused.member().name) + ": " + refused.detail;
     case RefusedJob::Reason::kInvalidRetryDelays:
       return "invalid retry_delays: " + refused.detail +
-             " is not a list of 1 to 100 delays, each a whole number of seconds from 1s to 365d";
+             ": must be a list of 1 to 100 delays, each from 1s to 365d in whole seconds";
     case RefusedJob::Reason::kUniqueArgsTooLong:
       return "args of a unique job cannot be longer than " + std::to_string(kUniqueArgsBytesMax) +
              " bytes";

@@ -147,12 +147,14 @@ Response make_long_push(const Call& call) {
 Outcome<std::string> read_to(const Json& members, Mutation::Action action, const Site& site) {
   const std::string to = read_text(members, "to");
   if (action != Mutation::Action::kMove) {
-    return members.contains("to") ? Outcome<std::string>(Problem{"to is for a move"}) : to;
+    return members.contains("to")
+               ? Outcome<std::string>(Problem{"\"to\" is only allowed with a move"})
+               : to;
   }
-  if (to.empty()) return Problem{"a move needs \"to\", the name of a queue"};
+  if (to.empty()) return Problem{"\"to\" is required for a move: the name of the target queue"};
   const bool is_name =
       is_utf8(to) && to.size() <= kQueueNameBytesMax && site.is_queue_name(to, JobKind::kBytes);
-  return is_name ? Outcome<std::string>(to) : Problem{"to is no name that a queue can have"};
+  return is_name ? Outcome<std::string>(to) : Problem{"\"to\" is not a valid queue name"};
 }
 
 Response refuse_push(const PushRefusal& refused) {
@@ -214,7 +216,7 @@ namespace {
 
 std::optional<Problem> complete(const Site& site, Request& request) {
   // A job with other bytes would be stored with U+FFFD in their place, as for PUSH.
-  if (!is_utf8(request.body)) return Problem{"the job is not UTF-8"};
+  if (!is_utf8(request.body)) return Problem{"the job is not valid UTF-8"};
   const std::vector<std::string> names = member_names(request.body);
   const std::set<std::string> differing(names.begin(), names.end());
   // The two readers of the text may take different ones, and then a person would not get what was

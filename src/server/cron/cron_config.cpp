@@ -138,8 +138,9 @@ class EntryReader {
     if (const toml::node* const jitter = table_.get("jitter")) {
       const std::int64_t jitter_s = seconds_in(*jitter);
       if (jitter_s < 0 || jitter_s > static_cast<std::int64_t>(kCronJitterSecondsMax)) {
-        return wrong(*jitter,
-                     "jitter must be a whole number of seconds from 0 to 3600, as 90 or \"1m30s\"");
+        return wrong(
+            *jitter,
+            "jitter must be a whole number of seconds from 0 to 3600, such as 90 or \"1m30s\"");
       }
       item.jitter = std::chrono::seconds(jitter_s);
     }

@@ -122,7 +122,7 @@ Outcome<Done> set_names(std::vector<std::string>& member, const std::string& tex
     constexpr const char* kNameBytes = "abcdefghijklmnopqrstuvwxyz0123456789._-";
     const bool is_name = !name.empty() && name.front() != '.' &&
                          name.find_first_not_of(kNameBytes) == std::string::npos;
-    if (!is_name) return Problem{"'" + name + "' is not a host name"};
+    if (!is_name) return Problem{"'" + name + "' is not a valid host name"};
     member.push_back(name);
   }
   return Done{};

@@ -219,7 +219,7 @@ TEST_CASE("push: bytes that are not UTF-8 are refused, and not replaced") {
   for (const char* const path : {"/api/v1/jobs", "/api/v1/jobs/check"}) {
     const Response response = push_text(web, job, path);
     CHECK(response.status == 400);
-    CHECK(response.body == R"({"error":"the job is not UTF-8"})");
+    CHECK(response.body == R"({"error":"the job is not valid UTF-8"})");
   }
   CHECK(web.broker.view().job_count(JobState::kReady) == 0);
 }

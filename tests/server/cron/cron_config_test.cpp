@@ -184,7 +184,8 @@ TEST_CASE("cron config: jitter, which makes no other entry") {
   CHECK(with("\njitter = 5").content == with("").content);
   for (const char* wrong : {"-1", "3601", "1.5", "\"61m\"", "\"1.5s\"", "\"-1s\""}) {
     CHECK(problem_of(entry(kDaily + "\njitter = " + wrong, "type = \"A\"")) ==
-          "a.toml:3: jitter must be a whole number of seconds from 0 to 3600, as 90 or \"1m30s\"");
+          "a.toml:3: jitter must be a whole number of seconds from 0 to 3600, such as 90 or "
+          "\"1m30s\"");
   }
 }
 

@@ -147,10 +147,10 @@ TEST_CASE("faktory options: names of the web UI, of the environment or else of a
   CHECK(home.config().web_hosts.empty());
   CHECK_FALSE(home.config().personality.checks_host_for_others);
   home.write("a", "[web]\nhosts = \"Jobs.example, x y\"\n");
-  CHECK(home.failure() == "faktory: web.hosts: 'x y' is not a host name\n");
+  CHECK(home.failure() == "faktory: web.hosts: 'x y' is not a valid host name\n");
   for (const char* never : {".example", "b\u00fccher.example", "a,,b", "."}) {
     home.write("a", std::string("[web]\nhosts = \"") + never + "\"\n");
-    CHECK_MESSAGE(home.failure().ends_with("is not a host name\n"), never);
+    CHECK_MESSAGE(home.failure().ends_with("is not a valid host name\n"), never);
   }
   home.write("a", "[web]\nhosts = \"Jobs.example., b.example\"\n");
   CHECK(home.config().web_hosts == std::vector<std::string>{"jobs.example", "b.example"});

@@ -74,9 +74,10 @@ class RetryReader {
                              ? faktory::parse_delay(std::to_string(*each.value<std::int64_t>()))
                              : std::nullopt;
       if (!delay) {
-        return problem(each,
-                       "retry: a delay must be a whole number of seconds from 1s to 365d, as 90, "
-                       "\"90s\" or \"1m30s\"");
+        return problem(
+            each,
+            "retry: a delay must be from 1s to 365d in whole seconds, such as 90, \"90s\" "
+            "or \"1m30s\"");
       }
       delays.seconds.push_back(*delay);
     }
