@@ -182,9 +182,11 @@ class AddressTest(ServerTest):
     def test_every_address_needs_a_password(self):
         for address in (":0", "*:0", "[::]:0", "0.0.0.0:0"):
             for port in ("beanstalk", "faktory", "web"):
-                arguments = [PROGRAM, "serve", "--volatile", f"--{port}={address}"]
-                off = [f"--{each}=off" for each in ("faktory", "web") if each != port]
-                self.assert_refused([*arguments, *off], f"refusing to open the {port} port")
+                ports = {"beanstalk": "127.0.0.1:0", "faktory": "off", "web": "off", port: address}
+                flags = [f"--{each}={where}" for each, where in ports.items()]
+                self.assert_refused(
+                    [PROGRAM, "serve", "--volatile", *flags], f"refusing to open the {port} port"
+                )
 
 
 class BeanstalkdTest(Beanstalkd):
