@@ -139,6 +139,20 @@ class StatsdSocket {
   int descriptor_ = -1;
 };
 
+namespace {
+
+/// On this machine, a port where nobody listens says so at once. What is sent to ask it is empty.
+bool refuses_at_once(int descriptor) {
+  (void)::send(descriptor, "", 0, MSG_NOSIGNAL);
+  int error = 0;
+  socklen_t size = sizeof error;
+  return ::getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &size) == 0 &&
+         error == ECONNREFUSED;
+}
+
+}  // namespace
+
+/// `localhost` is often ::1 first, and many daemons listen on 127.0.0.1 only.
 Outcome<Done> StatsdSocket::open(const Address& address) {
   addrinfo wanted{};
   wanted.ai_family = AF_UNSPEC;
@@ -152,7 +166,9 @@ Outcome<Done> StatsdSocket::open(const Address& address) {
   int reason = 0;
   for (const addrinfo* each = list; each != nullptr; each = each->ai_next) {
     const int descriptor = ::socket(each->ai_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (descriptor >= 0 && ::connect(descriptor, each->ai_addr, each->ai_addrlen) == 0) {
+    const bool is_last = each->ai_next == nullptr;
+    if (descriptor >= 0 && ::connect(descriptor, each->ai_addr, each->ai_addrlen) == 0 &&
+        (is_last || !refuses_at_once(descriptor))) {
       close();
       descriptor_ = descriptor;
       return Done{};

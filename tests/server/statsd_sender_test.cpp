@@ -36,9 +36,11 @@ class UdpPort {
   [[nodiscard]] StatsdOptions options() const {
     return {.location = {.host = "localhost", .port = port_}};
   }
+  /// The next one that is not empty: empty ones only ask whether somebody listens.
   [[nodiscard]] std::string receive() const {
     std::string text(65'536, '\0');
-    const ssize_t size = ::recv(descriptor_, text.data(), text.size(), 0);
+    ssize_t size = 0;
+    while (size == 0) size = ::recv(descriptor_, text.data(), text.size(), 0);
     REQUIRE(size >= 0);
     text.resize(static_cast<std::size_t>(size));
     return text;
