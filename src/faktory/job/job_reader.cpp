@@ -233,6 +233,9 @@ simdjson::error_code JobReader::open(std::string_view json) {
 Outcome<JobMembers> JobReader::read_at(std::string_view json, std::size_t depth) {
   // Go reads null into an empty job, which is then refused for what it lacks.
   if (trimmed(json) == "null") return JobMembers{};
+  if (json.starts_with(kByteOrderMark)) {
+    return Problem{"invalid character 'ï' looking for beginning of value"};
+  }
   const std::optional<std::string> repaired = repaired_json(json);
   if (const auto error = open(repaired ? std::string_view(*repaired) : json)) {
     return json_problem(error);

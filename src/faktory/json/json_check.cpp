@@ -126,7 +126,13 @@ Problem json_problem(simdjson::error_code error) {
   if (error == simdjson::EMPTY || error == simdjson::INCOMPLETE_ARRAY_OR_OBJECT) {
     return Problem{"unexpected end of JSON input"};
   }
-  return Problem{one_line(simdjson::error_message(error))};
+  // Newer versions put the name of the error first.
+  std::string_view text = simdjson::error_message(error);
+  const std::size_t name = text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+  if (name != text.npos && name > 0 && text.substr(name).starts_with(": ")) {
+    text.remove_prefix(name + 2);
+  }
+  return Problem{one_line(text)};
 }
 
 bool is_at_end(ondemand::document& document) {

@@ -115,6 +115,7 @@ bool take_strings(const MemberValue& value, std::vector<std::string>& field) {
 
 ObjectShape read_object(std::string_view json, const MemberVisitor& visit) {
   if (trimmed(json) == "null") return ObjectShape::kNull;
+  if (json.starts_with(kByteOrderMark)) return ObjectShape::kMalformed;
   const std::optional<std::string> repaired = repaired_json(json);
   // simdjson reads a few bytes past the end, so the text is copied with padding.
   const simdjson::padded_string text(repaired ? std::string_view(*repaired) : json);

@@ -15,6 +15,10 @@ namespace millrace::faktory {
 
 /// What takes the place of bytes that are not UTF-8, and of an escape of half a surrogate pair.
 inline constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
+
+/// No JSON begins with it (RFC 8259, section 8.1), and the reference refuses it. Some versions of
+/// simdjson skip it.
+inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 inline constexpr std::string_view kReplacementEscape = "\\ufffd";
 
 /// The length of the UTF-8 sequence at the front, or 0 when there is none. The text is not empty.

@@ -112,6 +112,7 @@ TEST_CASE("read: null is a job without members") {
 
 TEST_CASE("read: not an object") {
   CHECK(problem_of("5") == "a job must be an object");
+  CHECK(problem_of("\xEF\xBB\xBF{}") == "invalid character 'ï' looking for beginning of value");
   CHECK(problem_of("[]") == "a job must be an object");
   CHECK(problem_of("") == "unexpected end of JSON input");
   CHECK(problem_of("{") == "unexpected end of JSON input");
