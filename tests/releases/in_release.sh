@@ -28,8 +28,8 @@ if [ ! -e "$HOME_OF_ALL/root" ]; then
   mkdir "$HOME_OF_ALL/new/millrace"
   mv "$HOME_OF_ALL/new" "$HOME_OF_ALL/root"
 fi
-# The network's names are those of today.
-cp -L /etc/resolv.conf "$HOME_OF_ALL/root/etc/resolv.conf"
+# The network's names are those of today, `localhost` among them.
+cp -L /etc/resolv.conf /etc/hosts "$HOME_OF_ALL/root/etc"
 
 readonly INSIDE='
 set -e

@@ -73,6 +73,7 @@ NatsServer::~NatsServer() {
 
 void NatsServer::start() {
   const std::string program = nats_server_program();
+  REQUIRE_MESSAGE(!program.empty(), "there is no nats-server");
   const std::string config = (directory_ / "config").string();
   const std::string log = (directory_ / "log").string();
   const std::string store = (directory_ / "store").string();
