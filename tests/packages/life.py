@@ -129,7 +129,9 @@ def back_up():
     user = pwd.getpwnam("millrace")
     os.mkdir(BACKUP, 0o700)
     os.chown(BACKUP, user.pw_uid, user.pw_gid)
-    command = read_unit("millrace-backup.service")["ExecStart"].split()
+    unit = read_unit("millrace-backup.service")
+    assert glob.glob(unit["ConditionPathExistsGlob"]), "it would not run"
+    command = unit["ExecStart"].split()
     as_user = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"]
     for _ in range(2):
         report = run(*as_user, *command)
