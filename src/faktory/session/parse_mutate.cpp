@@ -140,7 +140,9 @@ Result<Operation, Refused> read_operation(std::string_view text) {
   const std::optional<std::string> repaired = repaired_json(text);
   if (repaired) text = *repaired;
   OperationReader reader;
-  if (Json::sax_parse(text.begin(), text.end(), &reader)) return std::move(reader.operation);
+  // The library skips the mark.
+  if (!text.starts_with(kByteOrderMark) && Json::sax_parse(text.begin(), text.end(), &reader))
+    return std::move(reader.operation);
   const Reason reason =
       reader.has_too_many_jids ? Reason::kTooManyJids : Reason::kInvalidMutateJson;
   return Refused{reason, {}};

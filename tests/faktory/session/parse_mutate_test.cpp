@@ -46,6 +46,11 @@ TEST_CASE("mutate: a move names a queue") {
   CHECK(mutate(R"({"cmd":"kill","target":"dead","to":"later"})").to.empty());
 }
 
+TEST_CASE("mutate: its JSON has no byte order mark") {
+  CHECK(mutate_refused("\xEF\xBB\xBF{\"cmd\":\"discard\",\"target\":\"dead\"}") ==
+        Reason::kInvalidMutateJson);
+}
+
 TEST_CASE("mutate: its JSON may have blanks") {
   const Mutate move = mutate(R"( { "cmd": "move", "target": "dead", "to": "later" } )");
   CHECK(move.action == Mutation::Action::kMove);
