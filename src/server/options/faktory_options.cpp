@@ -319,11 +319,18 @@ class FlagReader {
   }
 
   void settle_worker_timeout(std::string text) {
-    if (const auto variable = environment_variable(kWorkerTimeoutVariable)) text = *variable;
-    if (!worker_timeout_.empty()) text = worker_timeout_;
+    std::string source = "faktory.worker_timeout";
+    if (const auto variable = environment_variable(kWorkerTimeoutVariable)) {
+      text = *variable;
+      source = kWorkerTimeoutVariable;
+    }
+    if (!worker_timeout_.empty()) {
+      text = worker_timeout_;
+      source = "-worker-timeout";
+    }
     if (text.empty()) return;
     const auto set = set_timeout(read_.config.worker_timeout, text);
-    if (!set) fail("worker-timeout: " + set.error().text);
+    if (!set) fail(source + ": " + set.error().text);
   }
 
   void settle_tls() {

@@ -230,7 +230,9 @@ TEST_CASE(
   CHECK(home.config({"-worker-timeout", "10"}).worker_timeout == 10s);
   CHECK(home.config({"-worker-timeout", "60s"}).worker_timeout == 60s);
   CHECK(home.config({"--worker-timeout=20"}).worker_timeout == 20s);
-  CHECK(home.failure({"-worker-timeout", "4"}).find("worker-timeout: ") != std::string::npos);
+  CHECK(home.failure({"-worker-timeout", "4"}).starts_with("faktory: -worker-timeout: '4' is not"));
+  const Variable wrong("MILLRACE_WORKER_TIMEOUT", "soon");
+  CHECK(home.failure().starts_with("faktory: MILLRACE_WORKER_TIMEOUT: 'soon' is not"));
 }
 
 TEST_CASE("faktory options: what is no TOML stops the start, with file and line") {
