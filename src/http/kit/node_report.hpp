@@ -16,7 +16,7 @@ namespace millrace::http {
 ///
 ///     POST /cluster/report HTTP/1.1
 ///     X-Millrace-Node: {"node":"b","epoch":7,"version":"0.1",...}
-///     X-Millrace-Signature: 64 hexadecimal digits
+///     X-Millrace-Signature: 2:, and 64 hexadecimal digits
 struct NodeReport {
   std::string node;
   std::uint64_t instance = 0;  ///< random: names the running server; 0: not told, as by older ones
