@@ -89,7 +89,7 @@ void Jobs::apply(JobAdded&& record) {
   }
   enter_log(slot, record.body_at);
   index_.insert(job.id, slot);
-  names_.enter(slot, name_hash(job, record));
+  if (const std::uint32_t hash = name_hash(job, record)) names_.enter(slot, hash);
   if (job.features && job.features->is_tracked) tracked_.enter(job, slot);
   enter_orders(job, slot);
   totals_.mark_used(job.id, job.sequence);

@@ -138,6 +138,11 @@ bool brings_jid(const JobMembers& members) {
   return !members.jid.empty() && members.jid.size() <= kJidBytesMax;
 }
 
+/// Of a job that was put: its own jid, where its body is a work unit that brings one.
+std::string jid_of_put(JobId id, const std::optional<JobMembers>& members) {
+  return members && brings_jid(*members) ? std::string(members->jid) : fallback_jid(id);
+}
+
 JobMembers wrapped(std::string_view body, Substitutes& substitutes) {
   JobMembers members;
   const bool is_text = is_utf8(body);
@@ -213,11 +218,9 @@ WorkUnitFormat::Identity WorkUnits::identify(const Job& job) const {
   if (const std::optional<StoredForm> form = stored_form_of(job)) {
     return {.jid = meaning_of(form->raw_jid), .retry = form->retry};
   }
-  Identity identity{.jid = fallback_jid(job.id), .retry = kRetryDefault};
-  if (const std::optional<JobMembers> members = read_body(reader_, job.body_view())) {
-    if (brings_jid(*members)) identity.jid = std::string(members->jid);
-    identity.retry = members->retry.value_or(kRetryDefault);
-  }
+  const std::optional<JobMembers> members = read_body(reader_, job.body_view());
+  Identity identity{.jid = jid_of_put(job.id, members), .retry = kRetryDefault};
+  if (members) identity.retry = members->retry.value_or(kRetryDefault);
   reader_.shrink();
   return identity;
 }
@@ -256,7 +259,7 @@ WorkUnitFormat::Summary WorkUnits::summarize(const Job& job) const {
   // It is shown as plain bytes then, like any other body.
   if (body.size() > kSummaryBodyBytesMax) return summary;
   if (const std::optional<JobMembers> members = read_body(reader_, body)) {
-    if (brings_jid(*members)) summary.jid = std::string(members->jid);
+    summary.jid = jid_of_put(job.id, members);
     summary.is_work_unit = true;
     set_args(members->raw_args, summary);
   }
@@ -273,9 +276,7 @@ std::uint32_t WorkUnits::name_hash(std::string_view body) const {
 }
 
 std::uint32_t WorkUnits::name_hash_of_put(JobId id, std::string_view body) const {
-  const std::optional<JobMembers> members = read_body(reader_, body);
-  const std::string jid =
-      members && brings_jid(*members) ? std::string(members->jid) : fallback_jid(id);
+  const std::string jid = jid_of_put(id, read_body(reader_, body));
   reader_.shrink();
   return hash_of_name(jid);
 }

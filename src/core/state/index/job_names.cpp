@@ -19,7 +19,7 @@ void JobNames::Hashes::clear(JobSlot slot) {
 }
 
 void JobNames::enter(JobSlot slot, std::uint32_t hash) {
-  if (hash == 0) return;
+  CHECK(hash != 0);
   hashes_.set(slot, hash);
   ++size_;
   Shard& shard = shards_[shard_of(hash)];

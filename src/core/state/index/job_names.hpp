@@ -26,7 +26,7 @@ class JobNames {
   JobNames& operator=(const JobNames&) = delete;
 
   [[nodiscard]] bool has(JobSlot slot) const { return hashes_.at(slot) != 0; }
-  /// The job is not there; one whose `hash` is 0 does not enter.
+  /// The job is not there. `hash` is not 0.
   void enter(JobSlot slot, std::uint32_t hash);
   /// The job is still in its slot. Does nothing for one that was not entered.
   void leave(JobSlot slot);
