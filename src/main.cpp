@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/text.hpp"
-#include "cli/cli.hpp"
+#include "cli/options/verb_rows.hpp"
 #include "cli/show/console.hpp"
 #include "server/options/beanstalkd_options.hpp"
 #include "server/options/config.hpp"

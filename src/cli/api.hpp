@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "cli/choice.hpp"
 #include "cli/exit.hpp"
-#include "cli/options/choice.hpp"
 
 namespace httplib {
 class ClientImpl;

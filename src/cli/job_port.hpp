@@ -1,7 +1,7 @@
 #pragma once
 
+#include "cli/choice.hpp"
 #include "cli/exit.hpp"
-#include "cli/options/choice.hpp"
 #include "client/beanstalk.hpp"
 
 /// The beanstalk port, for verbs that speak its protocol.

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "cli/api.hpp"
-#include "cli/options/choice.hpp"
+#include "cli/choice.hpp"
 #include "cli/show/console.hpp"
 #include "cli/show/table.hpp"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "cli/options/choice.hpp"
+#include "cli/choice.hpp"
 
 namespace CLI {
 class App;

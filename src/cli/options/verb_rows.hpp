@@ -6,15 +6,21 @@
 #include <string_view>
 
 #include "base/result.hpp"
+#include "cli/choice.hpp"
 #include "cli/exit.hpp"
-#include "cli/options/choice.hpp"
-#include "cli/options/value_hint.hpp"
+#include "cli/value_hint.hpp"
 
 /// The table of the verbs that talk to a running server, and of their options. Help, manual page
 /// and completions come from it.
 namespace millrace::cli {
 
 struct Session;
+
+/// What a verb is for.
+using Verb = Exit (*)(Session&);
+
+/// Finds what does a verb that needs more than a connection to a server.
+using FindVerb = Verb (*)(std::string_view name);
 
 /// Options that verbs share. Each verb names the groups that it has.
 enum Group : unsigned {
@@ -67,11 +73,14 @@ struct VerbRow {
   const char* help;
   std::array<VerbWord, 2> words;
   unsigned groups;
-  Exit (*run)(Session&);  ///< null: more than a server's client does it, see `cli::run`
-  const char* footer;     ///< of its help: its exit statuses
+  Verb run;            ///< null: more than a server's client does it, see `cli::run`
+  const char* footer;  ///< of its help: its exit statuses
 };
 
 [[nodiscard]] std::span<const VerbOption> verb_options();
 [[nodiscard]] std::span<const VerbRow> verb_rows();
+
+/// Does what a verb is for, and returns the exit status of the program (see `Exit`).
+[[nodiscard]] int run(const Choice& choice, FindVerb find_other);
 
 }  // namespace millrace::cli

@@ -1,7 +1,7 @@
 #include <string>
 
 #include "cli/members.hpp"
-#include "cli/options/value_hint.hpp"
+#include "cli/value_hint.hpp"
 #include "cli/verbs/verbs.hpp"
 
 namespace millrace::cli {

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "cli/members.hpp"
-#include "cli/options/value_hint.hpp"
 #include "cli/show/table.hpp"
+#include "cli/value_hint.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "http/kit/text.hpp"
 

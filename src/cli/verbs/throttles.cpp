@@ -2,8 +2,8 @@
 #include <string>
 
 #include "cli/members.hpp"
-#include "cli/options/value_hint.hpp"
 #include "cli/show/times.hpp"
+#include "cli/value_hint.hpp"
 #include "cli/verbs/verbs.hpp"
 
 namespace millrace::cli {

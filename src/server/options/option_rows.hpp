@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/result.hpp"
-#include "cli/options/value_hint.hpp"
+#include "cli/value_hint.hpp"
 #include "engines/log_url.hpp"
 #include "server/options/config.hpp"
 #include "server/options/option_traits.hpp"

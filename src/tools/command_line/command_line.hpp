@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/options/value_hint.hpp"
+#include "cli/value_hint.hpp"
 
 namespace millrace::tools {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/options/choice.hpp"
+#include "cli/choice.hpp"
 #include "server/options/config.hpp"
 #include "tools/backup/backup.hpp"
 #include "tools/backup/restore.hpp"

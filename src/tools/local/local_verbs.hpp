@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cli/cli.hpp"
+#include "cli/options/verb_rows.hpp"
 
 /// Verbs that use more of this program than a connection to a server.
 namespace millrace::tools {

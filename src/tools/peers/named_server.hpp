@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "cli/options/choice.hpp"
+#include "cli/choice.hpp"
 
 /// Where verbs find their server.
 namespace millrace::tools {

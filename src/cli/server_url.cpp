@@ -1,4 +1,4 @@
-#include "cli/options/server_url.hpp"
+#include "cli/server_url.hpp"
 
 #include <algorithm>
 #include <cstdint>

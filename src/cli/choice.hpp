@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/options/server_url.hpp"
+#include "cli/server_url.hpp"
 #include "client/target.hpp"
 
 namespace millrace::cli {

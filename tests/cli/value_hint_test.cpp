@@ -1,4 +1,4 @@
-#include "cli/options/value_hint.hpp"
+#include "cli/value_hint.hpp"
 
 #include <array>
 #include <string>
