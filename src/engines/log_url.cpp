@@ -11,15 +11,15 @@
 #include <vector>
 
 #include "base/number.hpp"
-#include "engines/nats/nats_url.hpp"
-#include "engines/postgres/target.hpp"
+#include "engines/nats_url.hpp"
+#include "engines/postgres_target.hpp"
 
 namespace millrace::engines {
 namespace {
 
 constexpr std::string_view kTable = "millrace_log=";
 
-bool is_table_name(std::string_view name) {
+bool has_table_letters(std::string_view name) {
   return std::ranges::all_of(
       name, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; });
 }
@@ -31,7 +31,7 @@ std::string shown_table(std::string_view parameters) {
     const std::size_t end = std::min(parameters.find('&'), parameters.size());
     const std::string_view each = parameters.substr(0, end);
     parameters.remove_prefix(std::min(end + 1, parameters.size()));
-    if (!each.starts_with(kTable) || !is_table_name(each.substr(kTable.size()))) continue;
+    if (!each.starts_with(kTable) || !has_table_letters(each.substr(kTable.size()))) continue;
     shown = "?" + std::string(each);
   }
   return shown;

@@ -32,7 +32,7 @@ struct Options {
 [[nodiscard]] Outcome<std::unique_ptr<journal::LogService>> open_log_service(
     const std::string& url, const Options& options);
 
-/// The same in a stream of NATS JetStream. `engines/nats/nats_url.hpp` has the form of the URL.
+/// The same in a stream of NATS JetStream. `engines/nats_url.hpp` has the form of the URL.
 /// Makes the stream where there is none; refuses one that may lose what it acknowledges.
 [[nodiscard]] Outcome<std::unique_ptr<journal::LogService>> open_nats_log(const std::string& url,
                                                                           const Options& options);

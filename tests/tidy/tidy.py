@@ -46,8 +46,6 @@ PAIRS_LEFT = {
     ("core/model", "core/ports"),
     ("core/model", "core/throttle"),
     ("core/state", "core/throttle"),
-    ("engines", "engines/nats"),
-    ("engines", "engines/postgres"),
     ("faktory", "faktory/session"),
     ("faktory/features", "faktory/job"),
     ("faktory/job", "faktory/json"),

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "engines/nats/nats_url.hpp"
+#include "engines/nats_url.hpp"
 #include "engines/open.hpp"
 
 namespace millrace::engines {

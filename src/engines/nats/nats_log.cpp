@@ -8,7 +8,7 @@
 #include "engines/nats/nats_publisher.hpp"
 #include "engines/nats/nats_reader.hpp"
 #include "engines/nats/nats_stream.hpp"
-#include "engines/nats/nats_url.hpp"
+#include "engines/nats_url.hpp"
 #include "engines/open.hpp"
 
 namespace millrace::engines {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "engines/nats/nats_connection.hpp"
-#include "engines/nats/nats_url.hpp"
+#include "engines/nats_url.hpp"
 #include "engines/open.hpp"
 #include "journal/shared/log_service.hpp"
 

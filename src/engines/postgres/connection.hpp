@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "engines/postgres/clear_login.hpp"
-#include "engines/postgres/target.hpp"
 #include "engines/postgres/waker.hpp"
+#include "engines/postgres_target.hpp"
 
 namespace millrace::engines::postgres {
 

@@ -1,4 +1,4 @@
-#include "engines/postgres/target.hpp"
+#include "engines/postgres_target.hpp"
 
 #include "support/doctest.hpp"
 

@@ -1,4 +1,4 @@
-#include "engines/nats/nats_url.hpp"
+#include "engines/nats_url.hpp"
 
 #include "support/doctest.hpp"
 
