@@ -15,7 +15,7 @@
 #include "core/ports/push_in_parts.hpp"
 #include "core/ports/session.hpp"
 #include "core/ports/work_unit.hpp"
-#include "faktory/shared.hpp"
+#include "faktory/session/shared.hpp"
 
 namespace millrace::faktory {
 

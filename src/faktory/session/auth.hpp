@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "faktory/sha256.hpp"
+#include "faktory/session/sha256.hpp"
 
 namespace millrace::faktory {
 

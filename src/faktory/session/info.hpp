@@ -5,7 +5,7 @@
 
 #include "core/model/queue.hpp"
 #include "core/model/types.hpp"
-#include "faktory/service.hpp"
+#include "faktory/session/shared.hpp"
 
 namespace millrace::faktory {
 

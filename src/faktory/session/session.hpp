@@ -12,10 +12,10 @@
 #include "core/broker/requests.hpp"
 #include "core/model/types.hpp"
 #include "core/ports/session.hpp"
-#include "faktory/service.hpp"
 #include "faktory/session/auth.hpp"
 #include "faktory/session/command.hpp"
 #include "faktory/session/line_buffer.hpp"
+#include "faktory/session/shared.hpp"
 #include "faktory/session/sliced/sliced_command.hpp"
 
 namespace millrace::faktory {

@@ -10,7 +10,7 @@
 #include "base/number.hpp"
 #include "base/text.hpp"
 #include "faktory/json/timestamp.hpp"
-#include "faktory/sha256.hpp"
+#include "faktory/session/sha256.hpp"
 #include "journal/file/log_format.hpp"
 #include "tools/directory/marks.hpp"
 

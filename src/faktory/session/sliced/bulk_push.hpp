@@ -13,8 +13,8 @@
 #include "faktory/job/long_job.hpp"
 #include "faktory/json/array_cutter.hpp"
 #include "faktory/json/minifier.hpp"
+#include "faktory/session/shared.hpp"
 #include "faktory/session/sliced/sliced_command.hpp"
-#include "faktory/shared.hpp"
 
 namespace millrace::faktory {
 

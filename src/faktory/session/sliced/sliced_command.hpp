@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/model/types.hpp"
-#include "faktory/shared.hpp"
+#include "faktory/session/shared.hpp"
 
 namespace millrace::faktory {
 

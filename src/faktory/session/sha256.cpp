@@ -1,4 +1,4 @@
-#include "faktory/sha256.hpp"
+#include "faktory/session/sha256.hpp"
 
 #include <openssl/evp.h>
 
