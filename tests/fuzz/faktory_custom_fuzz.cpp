@@ -10,9 +10,9 @@
 #include <string>
 #include <string_view>
 
-#include "faktory/features/read_features.hpp"
 #include "faktory/job/job_reader.hpp"
 #include "faktory/job/pushed_job.hpp"
+#include "faktory/job/read_features.hpp"
 #include "faktory/job/work_unit.hpp"
 #include "faktory/json/canonical_json.hpp"
 #include "faktory/session/reply.hpp"

@@ -46,8 +46,6 @@ PAIRS_LEFT = {
     ("core/model", "core/ports"),
     ("core/model", "core/throttle"),
     ("core/state", "core/throttle"),
-    ("faktory/features", "faktory/job"),
-    ("faktory/job", "faktory/json"),
     ("journal/file", "journal/writer"),
     ("server", "server/process"),
     ("server/cron", "server/options"),

@@ -219,10 +219,6 @@ MaybeProblem read_root(ondemand::document& document, std::size_t depth, std::str
 
 }  // namespace
 
-Problem too_many_members() {
-  return Problem{"a job of more than " + std::to_string(kMembersMax) + " members"};
-}
-
 simdjson::error_code JobReader::open(std::string_view json) {
   text_.assign(json);
   // simdjson reads past the end of the text, by up to this much.

@@ -41,10 +41,6 @@ struct JobMembers {
 
 inline constexpr int kPriorityDefault = 5;
 
-/// How many members a job may have. Those that clients send have about a dozen.
-inline constexpr std::size_t kMembersMax = 1'000;
-[[nodiscard]] Problem too_many_members();
-
 /// Reads jobs from JSON in one pass, and checks every byte of it: valid JSON can be made of the
 /// members without another check. As in the reference, names are compared without regard to case,
 /// and of several members with the same name the last one counts.

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/check.hpp"
-#include "faktory/features/read_features.hpp"
+#include "faktory/job/read_features.hpp"
 
 namespace millrace::faktory {
 namespace {

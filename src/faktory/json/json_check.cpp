@@ -158,6 +158,10 @@ std::optional<std::int64_t> parse_integer(std::string_view token) {
   return parse_number<std::int64_t>(token);
 }
 
+Problem too_many_members() {
+  return Problem{"a job of more than " + std::to_string(kMembersMax) + " members"};
+}
+
 Outcome<std::string_view> check_value(ondemand::document& document, ondemand::value value,
                                       std::size_t depth) {
   const std::string_view token = raw_token(value);

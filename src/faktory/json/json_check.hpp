@@ -3,6 +3,7 @@
 #include <absl/functional/function_ref.h>
 #include <simdjson.h>
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,5 +39,9 @@ namespace millrace::faktory {
 [[nodiscard]] std::optional<std::int64_t> parse_integer(std::string_view token);
 
 [[nodiscard]] Problem json_problem(simdjson::error_code error);
+
+/// How many members a job may have. Those that clients send have about a dozen.
+inline constexpr std::size_t kMembersMax = 1'000;
+[[nodiscard]] Problem too_many_members();
 
 }  // namespace millrace::faktory

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/text.hpp"
-#include "faktory/job/job_reader.hpp"
 #include "faktory/json/checked_json.hpp"
+#include "faktory/json/json_check.hpp"
 #include "faktory/json/text.hpp"
 
 namespace millrace::faktory {

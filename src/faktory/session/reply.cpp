@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/text.hpp"
-#include "faktory/features/read_features.hpp"
+#include "faktory/job/read_features.hpp"
 #include "faktory/json/text.hpp"
 #include "faktory/json/timestamp.hpp"
 

@@ -9,7 +9,7 @@
 #include "core/model/types.hpp"
 #include "core/ports/session.hpp"
 #include "core/ports/work_unit.hpp"
-#include "faktory/features/batch_maker.hpp"
+#include "faktory/job/batch_maker.hpp"
 #include "faktory/job/pusher.hpp"
 #include "faktory/session/login_guard.hpp"
 

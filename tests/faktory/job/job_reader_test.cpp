@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "faktory/json/json_check.hpp"
 #include "faktory/json/object_reader.hpp"
 #include "support/doctest.hpp"
 

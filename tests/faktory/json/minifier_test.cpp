@@ -10,6 +10,7 @@
 
 #include "base/text.hpp"
 #include "faktory/job/job_reader.hpp"
+#include "faktory/json/json_check.hpp"
 #include "faktory/json/text.hpp"
 #include "support/doctest.hpp"
 

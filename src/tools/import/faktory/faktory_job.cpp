@@ -6,9 +6,9 @@
 
 #include "core/broker/jobs/dead_set.hpp"
 #include "core/broker/requests.hpp"
-#include "faktory/features/read_features.hpp"
 #include "faktory/job/failed_run.hpp"
 #include "faktory/job/pushed_job.hpp"
+#include "faktory/job/read_features.hpp"
 #include "faktory/job/stored_form.hpp"
 #include "faktory/json/checked_json.hpp"
 #include "faktory/json/object_reader.hpp"

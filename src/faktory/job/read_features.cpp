@@ -1,4 +1,4 @@
-#include "faktory/features/read_features.hpp"
+#include "faktory/job/read_features.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "faktory/features/batch_maker.hpp"
+#include "faktory/job/batch_maker.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -7,7 +7,7 @@
 #include "base/base64.hpp"
 #include "base/text.hpp"
 #include "core/model/features/bid.hpp"
-#include "faktory/features/read_features.hpp"
+#include "faktory/job/read_features.hpp"
 #include "faktory/job/stored_form.hpp"
 #include "faktory/json/checked_json.hpp"
 #include "faktory/json/text.hpp"
