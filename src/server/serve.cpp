@@ -16,7 +16,7 @@
 
 #include "base/text.hpp"
 #include "engines/log_url.hpp"
-#include "journal/file/file_journal.hpp"
+#include "journal/file_journal.hpp"
 #include "journal/shared/cache_directory.hpp"
 #include "journal/volatile/volatile_journal.hpp"
 #include "server/foreign_jobs.hpp"

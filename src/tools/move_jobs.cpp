@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "engines/log_url.hpp"
-#include "journal/file/file_journal.hpp"
 #include "journal/file/file_system.hpp"
+#include "journal/file_journal.hpp"
 #include "journal/shared/cache_directory.hpp"
 #include "journal/shared/log_filler.hpp"
 #include "journal/shared/replicated_journal.hpp"

@@ -12,9 +12,9 @@
 #include "core/broker/broker.hpp"
 #include "faktory/job/work_unit.hpp"
 #include "golden/scenario.hpp"
-#include "journal/file/file_journal.hpp"
 #include "journal/file/file_system.hpp"
 #include "journal/file/log_reader.hpp"
+#include "journal/file_journal.hpp"
 #include "server/role/replay.hpp"
 
 namespace millrace::golden {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "journal/file/file_journal.hpp"
 #include "journal/file/file_system.hpp"
+#include "journal/file_journal.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::journal {

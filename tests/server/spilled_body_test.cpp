@@ -6,7 +6,7 @@
 #include <iterator>
 #include <thread>
 
-#include "journal/file/file_journal.hpp"
+#include "journal/file_journal.hpp"
 #include "server/running_server.hpp"
 #include "server/web/web_client.hpp"
 #include "support/doctest.hpp"

@@ -16,7 +16,7 @@
 #include "core/broker/broker.hpp"
 #include "faktory/job/work_unit.hpp"
 #include "faktory/service.hpp"
-#include "journal/file/file_journal.hpp"
+#include "journal/file_journal.hpp"
 #include "server/turn/compactor.hpp"
 #include "simulation/audit/audit.hpp"
 #include "simulation/backup.hpp"

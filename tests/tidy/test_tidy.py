@@ -26,7 +26,7 @@ class RulesTest(unittest.TestCase):
     def test_core_includes_no_other_folder(self):
         rule = tidy.folder_directions
         self.assert_caught(rule, "src/core/a.cpp", '#include "server/options/config.hpp"\n')
-        self.assert_caught(rule, "src/core/a.cpp", '#include "journal/file/file_journal.hpp"\n')
+        self.assert_caught(rule, "src/core/a.cpp", '#include "journal/file_journal.hpp"\n')
         self.assert_fine(rule, "src/core/a.cpp", '#include "core/model/job.hpp"\n')
 
     def test_protocols_do_not_include_each_other(self):
@@ -39,7 +39,7 @@ class RulesTest(unittest.TestCase):
     def test_journal_includes_only_core(self):
         rule = tidy.folder_directions
         self.assert_caught(rule, "src/journal/a.cpp", '#include "server/process/logging.hpp"\n')
-        self.assert_fine(rule, "src/server/a.cpp", '#include "journal/file/file_journal.hpp"\n')
+        self.assert_fine(rule, "src/server/a.cpp", '#include "journal/file_journal.hpp"\n')
 
     def test_cron_includes_only_the_model(self):
         rule = tidy.folder_directions

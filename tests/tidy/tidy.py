@@ -46,7 +46,6 @@ PAIRS_LEFT = {
     ("core/model", "core/ports"),
     ("core/model", "core/throttle"),
     ("core/state", "core/throttle"),
-    ("journal/file", "journal/writer"),
     ("server", "server/process"),
     ("server/cron", "server/options"),
     ("server/net", "server/process"),
@@ -96,7 +95,7 @@ class Ban:
 
 # The journal's writer thread times the syncs of `interval:MS`, draws the salts of segments, and says
 # why when it ends the process.
-WRITER = r"src/journal/file/file_journal\.cpp"
+WRITER = r"src/journal/file_journal\.cpp"
 TOOLS = r"(tests|bench)/"
 
 BANS = [

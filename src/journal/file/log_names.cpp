@@ -6,8 +6,8 @@
 #include "journal/file/log_files.hpp"
 #include "journal/file/log_format.hpp"
 #include "journal/file/log_starts.hpp"
+#include "journal/file/removal.hpp"
 #include "journal/file/reserve.hpp"
-#include "journal/writer/removal.hpp"
 
 namespace millrace::journal {
 

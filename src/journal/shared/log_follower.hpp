@@ -7,7 +7,7 @@
 #include "base/result.hpp"
 #include "core/model/entry_head.hpp"
 #include "core/ports/shared_journal.hpp"
-#include "journal/file/file_journal.hpp"
+#include "journal/file_journal.hpp"
 #include "journal/shared/catch_up.hpp"
 #include "journal/shared/entry_places.hpp"
 #include "journal/shared/lease_watch.hpp"

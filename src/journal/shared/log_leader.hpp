@@ -10,7 +10,7 @@
 #include "core/model/entry_head.hpp"
 #include "core/model/meter.hpp"
 #include "core/ports/shared_journal.hpp"
-#include "journal/file/file_journal.hpp"
+#include "journal/file_journal.hpp"
 #include "journal/shared/entry_places.hpp"
 #include "journal/shared/log_pump.hpp"
 #include "journal/shared/log_service.hpp"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/ports/shared_journal.hpp"
-#include "journal/file/file_journal.hpp"
+#include "journal/file_journal.hpp"
 #include "journal/shared/entry_places.hpp"
 #include "journal/shared/log_follower.hpp"
 #include "journal/shared/log_leader.hpp"

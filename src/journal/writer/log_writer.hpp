@@ -15,9 +15,9 @@
 #include "journal/file/log_format.hpp"
 #include "journal/file/log_names.hpp"
 #include "journal/file/log_reader.hpp"
+#include "journal/file/removal.hpp"
 #include "journal/file/reserve.hpp"
 #include "journal/writer/extent_file.hpp"
-#include "journal/writer/removal.hpp"
 
 namespace millrace::journal {
 

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "core/model/codec.hpp"
-#include "journal/file/file_journal.hpp"
 #include "journal/file/file_system.hpp"
 #include "journal/file/log_survey.hpp"
+#include "journal/file_journal.hpp"
 #include "tools/directory/marks.hpp"
 #include "tools/directory/places.hpp"
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "base/result.hpp"
-#include "journal/file/file_journal.hpp"
 #include "journal/file/file_system.hpp"
+#include "journal/file_journal.hpp"
 
 namespace millrace::tools {
 

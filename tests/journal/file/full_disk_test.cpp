@@ -7,11 +7,11 @@
 
 #include "journal/file/log_files.hpp"
 #include "journal/file/log_format.hpp"
+#include "journal/file/removal.hpp"
 #include "journal/file/reserve.hpp"
 #include "journal/file/simulated_disk.hpp"
 #include "journal/fixture.hpp"
 #include "journal/writer/freeing_pace.hpp"
-#include "journal/writer/removal.hpp"
 
 namespace millrace::journal {
 namespace {

@@ -4,7 +4,7 @@
 #include <system_error>
 #include <thread>
 
-#include "journal/file/file_journal.hpp"
+#include "journal/file_journal.hpp"
 #include "server/running_server.hpp"
 #include "server/turn/compactor.hpp"
 #include "support/doctest.hpp"

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "core/model/codec.hpp"
-#include "journal/file/file_journal.hpp"
 #include "journal/file/file_system.hpp"
+#include "journal/file_journal.hpp"
 #include "support/doctest.hpp"
 #include "support/scratch.hpp"
 #include "tools/backup/backup.hpp"

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "journal/file/file_journal.hpp"
 #include "journal/file/file_system.hpp"
 #include "journal/file/log_format.hpp"
+#include "journal/file_journal.hpp"
 #include "support/doctest.hpp"
 #include "support/scratch.hpp"
 #include "tools/backup/backup_files.hpp"

@@ -5,8 +5,8 @@
 #include <fstream>
 
 #include "core/model/codec.hpp"
-#include "journal/file/file_journal.hpp"
 #include "journal/file/file_system.hpp"
+#include "journal/file_journal.hpp"
 #include "support/doctest.hpp"
 #include "support/edited_log.hpp"
 

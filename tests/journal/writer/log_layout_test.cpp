@@ -1,4 +1,4 @@
-#include "journal/file/log_layout.hpp"
+#include "journal/writer/log_layout.hpp"
 
 #include "journal/file/log_format.hpp"
 #include "support/doctest.hpp"

@@ -1,4 +1,4 @@
-#include "journal/writer/removal.hpp"
+#include "journal/file/removal.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "journal/writer/removal.hpp"
+#include "journal/file/removal.hpp"
 
 #include "journal/file/log_names.hpp"
 #include "journal/file/simulated_disk.hpp"

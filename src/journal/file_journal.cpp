@@ -1,4 +1,4 @@
-#include "journal/file/file_journal.hpp"
+#include "journal/file_journal.hpp"
 
 #include <pthread.h>
 #include <unistd.h>
