@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "faktory/job/pushed_job.hpp"
-#include "server/cron/cron_config.hpp"
+#include "server/options/tables/cron_config.hpp"
 
 namespace {
 

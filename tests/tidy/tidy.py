@@ -47,7 +47,6 @@ PAIRS_LEFT = {
     ("core/model", "core/throttle"),
     ("core/state", "core/throttle"),
     ("server", "server/process"),
-    ("server/cron", "server/options"),
     ("server/net", "server/process"),
     ("server/process", "server/turn"),
 }

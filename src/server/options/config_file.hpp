@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "server/options/toml.hpp"
+#include "server/options/toml/toml.hpp"
 
 namespace millrace::server {
 

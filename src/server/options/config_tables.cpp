@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/text.hpp"
-#include "server/cron/cron_config.hpp"
+#include "server/options/tables/cron_config.hpp"
 #include "server/options/tables/statsd_options.hpp"
 #include "server/options/throttle_options.hpp"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "faktory/service.hpp"
-#include "server/cron/cron_config.hpp"
+#include "server/options/tables/cron_config.hpp"
 #include "server/turn/test_loop.hpp"
 #include "support/doctest.hpp"
 

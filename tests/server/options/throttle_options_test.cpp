@@ -6,7 +6,7 @@
 namespace millrace::server {
 namespace {
 
-Outcome<std::vector<ThrottleRule>> read(const std::vector<std::string>& files) {
+Outcome<std::vector<ThrottleRule>> read_rules(const std::vector<std::string>& files) {
   const auto documents = read_each(files);
   if (!documents) return documents.error();
   return read_throttles(*documents);
@@ -14,7 +14,7 @@ Outcome<std::vector<ThrottleRule>> read(const std::vector<std::string>& files) {
 
 std::vector<ThrottleRule> rules_in(const std::string& text) {
   const Scratch scratch;
-  auto rules = read({scratch.write("a.toml", text)});
+  auto rules = read_rules({scratch.write("a.toml", text)});
   REQUIRE_MESSAGE(rules, rules.error().text);
   return std::move(*rules);
 }
@@ -26,7 +26,7 @@ std::string problem_in(const std::vector<std::string>& texts) {
   for (const std::string& text : texts) {
     files.push_back(scratch.write(std::string(1, static_cast<char>('a' + files.size())), text));
   }
-  const auto rules = read(files);
+  const auto rules = read_rules(files);
   REQUIRE_FALSE(rules);
   std::string problem = rules.error().text;
   const std::string folder = scratch.path("");
@@ -36,7 +36,7 @@ std::string problem_in(const std::vector<std::string>& texts) {
   return problem;
 }
 
-std::string problem_of(const std::string& limits) {
+std::string limits_problem(const std::string& limits) {
   return problem_in({"[throttles]\nq = " + limits + "\n"});
 }
 
@@ -78,17 +78,17 @@ TEST_CASE("throttles table: it may be empty, or missing") {
 TEST_CASE("throttles table: a limit is a whole number from 1 to its bound") {
   const std::string expected =
       "a:2: throttles.q: concurrency must be a whole number from 1 to 1000000";
-  CHECK(problem_of("{ concurrency = 0, timeout = 60 }") == expected);
-  CHECK(problem_of("{ concurrency = -1, timeout = 60 }") == expected);
-  CHECK(problem_of("{ concurrency = 1.5, timeout = 60 }") == expected);
-  CHECK(problem_of("{ concurrency = \"4\", timeout = 60 }") == expected);
-  CHECK(problem_of("{ concurrency = true, timeout = 60 }") == expected);
-  CHECK(problem_of("{ concurrency = 1000001, timeout = 60 }") == expected);
+  CHECK(limits_problem("{ concurrency = 0, timeout = 60 }") == expected);
+  CHECK(limits_problem("{ concurrency = -1, timeout = 60 }") == expected);
+  CHECK(limits_problem("{ concurrency = 1.5, timeout = 60 }") == expected);
+  CHECK(limits_problem("{ concurrency = \"4\", timeout = 60 }") == expected);
+  CHECK(limits_problem("{ concurrency = true, timeout = 60 }") == expected);
+  CHECK(limits_problem("{ concurrency = 1000001, timeout = 60 }") == expected);
   CHECK(rules_in("[throttles]\nq = { concurrency = 1000000, timeout = 1000000000 }").size() == 1);
-  CHECK(problem_of("{ concurrency = 1, timeout = 1000000001 }") ==
+  CHECK(limits_problem("{ concurrency = 1, timeout = 1000000001 }") ==
         "a:2: throttles.q: timeout must be a whole number of seconds from 1 to 1000000000, or a "
         "text such as \"1m30s\"");
-  CHECK(problem_of("{ rate = { count = 0, per = 60 } }") ==
+  CHECK(limits_problem("{ rate = { count = 0, per = 60 } }") ==
         "a:2: throttles.q: rate.count must be a whole number from 1 to 1000000");
 }
 
@@ -103,16 +103,16 @@ TEST_CASE("throttles table: times may be texts, as Go writes them") {
       "such as \"1m30s\"";
   for (const char* const time : {"0s", "-1s", "1500ms", "1w", "1000000001s", ""}) {
     CAPTURE(time);
-    CHECK(problem_of("{ worker = 1, timeout = \"" + std::string(time) + "\" }") == expected);
+    CHECK(limits_problem("{ worker = 1, timeout = \"" + std::string(time) + "\" }") == expected);
   }
-  CHECK(problem_of("{ worker = \"1s\", timeout = 60 }") ==
+  CHECK(limits_problem("{ worker = \"1s\", timeout = 60 }") ==
         "a:2: throttles.q: worker must be a whole number from 1 to 1000000");
 }
 
 TEST_CASE("throttles table: concurrency and worker need a timeout") {
-  CHECK(problem_of("{ concurrency = 4 }") == kTimeoutIsMissing);
-  CHECK(problem_of("{ worker = 4 }") == kTimeoutIsMissing);
-  CHECK(problem_of("{ timeout = 4 }") ==
+  CHECK(limits_problem("{ concurrency = 4 }") == kTimeoutIsMissing);
+  CHECK(limits_problem("{ worker = 4 }") == kTimeoutIsMissing);
+  CHECK(limits_problem("{ timeout = 4 }") ==
         "a:2: throttles.q: timeout needs concurrency, worker or per_key");
 }
 
@@ -126,16 +126,16 @@ TEST_CASE("throttles table: a bracket that is not closed is a mistake") {
 
 TEST_CASE("throttles table: a rate is complete") {
   const std::string expected = "a:2: throttles.q: rate needs count and per";
-  CHECK(problem_of("{ rate = { count = 4, per = 1, more = 2 } }") ==
+  CHECK(limits_problem("{ rate = { count = 4, per = 1, more = 2 } }") ==
         "a:2: throttles.q: rate has count and per, and no 'more'");
-  CHECK(problem_of("{ rate = { count = 4 } }") == "a:2: throttles.q: rate needs count and per");
-  CHECK(problem_of("{ rate = { per = 4 } }") == "a:2: throttles.q: rate needs count and per");
-  CHECK(problem_of("{ rate = {} }") == expected);
-  CHECK(problem_of("{ rate = 4 }") == expected);
+  CHECK(limits_problem("{ rate = { count = 4 } }") == "a:2: throttles.q: rate needs count and per");
+  CHECK(limits_problem("{ rate = { per = 4 } }") == "a:2: throttles.q: rate needs count and per");
+  CHECK(limits_problem("{ rate = {} }") == expected);
+  CHECK(limits_problem("{ rate = 4 }") == expected);
 }
 
 TEST_CASE("throttles table: an unknown member is refused") {
-  CHECK(problem_of("{ concurency = 4 }") ==
+  CHECK(limits_problem("{ concurency = 4 }") ==
         "a:2: throttles.q: unknown member 'concurency'; there are concurrency, worker, per_key, "
         "timeout and rate");
 }
@@ -166,9 +166,9 @@ TEST_CASE("throttles table: a name that no queue can have is refused") {
 TEST_CASE("throttles table: what is no table is refused") {
   CHECK(problem_in({"throttles = 4"}) ==
         "a:1: throttles must be a table, with a line for each queue");
-  CHECK(problem_of("4") ==
+  CHECK(limits_problem("4") ==
         "a:2: throttles.q must be a table, as in { concurrency = 4, timeout = 60 }");
-  CHECK(problem_of("{}") ==
+  CHECK(limits_problem("{}") ==
         "a:2: throttles.q has no limit, as in { concurrency = 4, timeout = 60 }");
 }
 
@@ -212,8 +212,8 @@ TEST_CASE("throttles table: the jobs of each key of a queue may be limited") {
   const auto rules = rules_in("[throttles]\nq = { per_key = 2, timeout = 60 }");
   REQUIRE(rules.size() == 1);
   CHECK(rules[0].limits == ThrottleLimits{.timeout_s = 60, .per_key = 2});
-  CHECK(problem_of("{ per_key = 2 }") == kTimeoutIsMissing);
-  CHECK(problem_of("{ per_key = 0, timeout = 60 }") ==
+  CHECK(limits_problem("{ per_key = 2 }") == kTimeoutIsMissing);
+  CHECK(limits_problem("{ per_key = 0, timeout = 60 }") ==
         "a:2: throttles.q: per_key must be a whole number from 1 to 1000000");
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/result.hpp"
-#include "server/options/toml.hpp"
+#include "server/options/toml/toml.hpp"
 
 namespace millrace::server {
 

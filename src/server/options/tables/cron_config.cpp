@@ -1,4 +1,4 @@
-#include "server/cron/cron_config.hpp"
+#include "server/options/tables/cron_config.hpp"
 
 #include <optional>
 #include <utility>
@@ -10,7 +10,7 @@
 #include "faktory/job/pushed_job.hpp"
 #include "faktory/json/text.hpp"
 #include "faktory/session/reply.hpp"
-#include "server/cron/toml_json.hpp"
+#include "server/options/toml/toml_json.hpp"
 
 namespace millrace::server {
 namespace {

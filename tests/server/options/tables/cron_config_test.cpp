@@ -1,4 +1,4 @@
-#include "server/cron/cron_config.hpp"
+#include "server/options/tables/cron_config.hpp"
 
 #include <chrono>
 #include <string>

@@ -1,4 +1,4 @@
-#include "server/cron/toml_json.hpp"
+#include "server/options/toml/toml_json.hpp"
 
 #include <string>
 #include <string_view>
