@@ -20,17 +20,17 @@
 #include "journal/shared/cache_directory.hpp"
 #include "journal/volatile/volatile_journal.hpp"
 #include "server/foreign_jobs.hpp"
-#include "server/net/handover.hpp"
-#include "server/net/signals.hpp"
 #include "server/process/descriptors.hpp"
-#include "server/process/memory_return.hpp"
 #include "server/process/process.hpp"
-#include "server/process/rights.hpp"
-#include "server/process/service_manager.hpp"
-#include "server/process/state_report.hpp"
+#include "server/process/user.hpp"
 #include "server/server.hpp"
 #include "server/shared_log.hpp"
 #include "server/signal_duties.hpp"
+#include "server/system/handover.hpp"
+#include "server/system/memory_return.hpp"
+#include "server/system/service_manager.hpp"
+#include "server/system/signals.hpp"
+#include "server/system/state_report.hpp"
 #include "server/turn/loop_step.hpp"
 #include "server/waiting_connections.hpp"
 
@@ -150,6 +150,44 @@ using Step = StartFailure::Step;
 
 StartFailure failure(Step step, const Problem& problem) {
   return {step, problem.text};
+}
+
+using SocketDuty = std::function<Outcome<Done>(const BoundSocket& socket)>;
+
+Outcome<Done> for_each(const Server::Sockets& sockets, const SocketDuty& duty) {
+  for (const auto* socket : {&sockets.beanstalk, &sockets.faktory, &sockets.web}) {
+    if (!*socket) continue;
+    if (auto done = duty(**socket); !done) return done;
+  }
+  return Done{};
+}
+
+Result<Done, StartFailure> become_user(const std::string& name, const Server::Sockets& sockets) {
+  const Outcome<User> user = find_user(name);
+  if (!user) return failure(Step::kFindUser, user.error());
+  const auto give = [&](const auto& each) {
+    return each.give_file_to(user->user_id, user->group_id);
+  };
+  const Outcome<Done> given = is_root() ? for_each(sockets, give) : Done{};
+  if (!given) return failure(Step::kListen, given.error());
+  if (const auto become_it = become(*user); !become_it) {
+    return failure(Step::kBecomeUser, become_it.error());
+  }
+  return Done{};
+}
+
+/// Does what `--user` and `--socket-mode` ask for, once the ports are open: the files of unix
+/// sockets become the user's, then the process runs as that user, and then the files get their
+/// mode. Nobody could connect by another mode before, since nobody listens yet.
+Result<Done, StartFailure> give_up_rights(const Config& config, const Server::Sockets& sockets) {
+  if (!config.user.empty()) {
+    if (auto became = become_user(config.user, sockets); !became) return became;
+  }
+  if (!config.socket_mode) return Done{};
+  const auto give_mode = [&](const auto& each) { return each.set_file_mode(*config.socket_mode); };
+  const Outcome<Done> set = for_each(sockets, give_mode);
+  if (!set) return failure(Step::kListen, set.error());
+  return Done{};
 }
 
 /// Everything that a server needs to run, once its ports are open.

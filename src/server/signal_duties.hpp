@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "server/net/signals.hpp"
 #include "server/options/config.hpp"
 #include "server/process/logging.hpp"
-#include "server/process/service_manager.hpp"
 #include "server/serve.hpp"
 #include "server/server.hpp"
+#include "server/system/service_manager.hpp"
+#include "server/system/signals.hpp"
 
 namespace millrace::server {
 

@@ -46,9 +46,6 @@ PAIRS_LEFT = {
     ("core/model", "core/ports"),
     ("core/model", "core/throttle"),
     ("core/state", "core/throttle"),
-    ("server", "server/process"),
-    ("server/net", "server/process"),
-    ("server/process", "server/turn"),
 }
 
 # Library headers that a folder must not see. Server may see all.

@@ -15,10 +15,10 @@
 #include "core/throttle/limits.hpp"
 #include "server/cron/cron_item.hpp"
 #include "server/net/address.hpp"
-#include "server/net/handover.hpp"
 #include "server/options/personality.hpp"
 #include "server/options/tables/retry_options.hpp"
 #include "server/options/tables/statsd_options.hpp"
+#include "server/system/handover.hpp"
 
 namespace millrace::server {
 

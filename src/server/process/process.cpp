@@ -27,7 +27,7 @@ std::chrono::microseconds microseconds_of(const timeval& time) {
 }
 
 constexpr std::string_view kOutOfMemory = "millrace: out of memory\n";
-constexpr int kExitFailed = 1;
+constexpr int kExitOutOfMemory = 1;
 
 }  // namespace
 
@@ -40,7 +40,7 @@ void end_without_memory() {
   // Nothing here may allocate.
   [[maybe_unused]] const auto written =
       ::write(STDERR_FILENO, kOutOfMemory.data(), kOutOfMemory.size());
-  ::_exit(kExitFailed);
+  ::_exit(kExitOutOfMemory);
 }
 
 HostFacts host_facts() {

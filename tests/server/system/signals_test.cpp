@@ -1,4 +1,4 @@
-#include "server/net/signals.hpp"
+#include "server/system/signals.hpp"
 
 #include <csignal>
 #include <thread>
@@ -10,7 +10,7 @@ namespace millrace::server {
 namespace {
 
 /// Signals that nobody else uses here.
-struct Told {
+struct ToldSignals {
   Poller poller;
   std::vector<int> told;
   Signals signals{{SIGUSR1, SIGUSR2}};
@@ -20,7 +20,7 @@ struct Told {
 }  // namespace
 
 TEST_CASE("signals: are told by the next wait, in their order") {
-  Told told;
+  ToldSignals told;
   REQUIRE(std::raise(SIGUSR2) == 0);
   REQUIRE(std::raise(SIGUSR1) == 0);
   CHECK(told.told.empty());
@@ -31,7 +31,7 @@ TEST_CASE("signals: are told by the next wait, in their order") {
 }
 
 TEST_CASE("signals: one that comes during the wait, in another thread, ends it") {
-  Told told;
+  ToldSignals told;
   std::thread other([] { REQUIRE(std::raise(SIGUSR1) == 0); });
   while (told.told.empty()) told.poller.take(std::chrono::seconds(10));
   other.join();
@@ -39,7 +39,7 @@ TEST_CASE("signals: one that comes during the wait, in another thread, ends it")
 }
 
 TEST_CASE("signals: more than fit into the pipe do not stop the process") {
-  Told told;
+  ToldSignals told;
   for (int i = 0; i < 100'000; ++i) REQUIRE(std::raise(SIGUSR1) == 0);
   told.poller.take(Duration{});
   CHECK_FALSE(told.told.empty());
@@ -56,7 +56,7 @@ TEST_CASE("signals: those that come while nobody watches are told to who watches
 }
 
 TEST_CASE("signals: afterwards the system does again what it does by itself") {
-  { const Told told; }
+  { const ToldSignals told; }
   struct sigaction action {};
   REQUIRE(::sigaction(SIGUSR1, nullptr, &action) == 0);
   CHECK((action.sa_handler == SIG_DFL));

@@ -4,8 +4,8 @@
 #include <mutex>
 #include <thread>
 
-#include "server/net/signals.hpp"
 #include "server/process/logging.hpp"
+#include "server/system/signals.hpp"
 #include "server/turn/loop_step.hpp"
 
 namespace millrace::server {

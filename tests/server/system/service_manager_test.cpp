@@ -1,4 +1,4 @@
-#include "server/process/service_manager.hpp"
+#include "server/system/service_manager.hpp"
 
 #include <sys/socket.h>
 #include <sys/un.h>

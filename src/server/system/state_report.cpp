@@ -1,4 +1,4 @@
-#include "server/process/state_report.hpp"
+#include "server/system/state_report.hpp"
 
 #include <dlfcn.h>
 #include <pthread.h>

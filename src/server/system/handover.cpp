@@ -1,4 +1,4 @@
-#include "server/net/handover.hpp"
+#include "server/system/handover.hpp"
 
 #include <algorithm>
 #include <string_view>

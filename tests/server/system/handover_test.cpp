@@ -1,4 +1,4 @@
-#include "server/net/handover.hpp"
+#include "server/system/handover.hpp"
 
 #include <array>
 #include <map>
@@ -8,12 +8,12 @@
 namespace millrace::server {
 namespace {
 
-constexpr std::int64_t kOwnPid = 4711;
+constexpr std::int64_t kMeantPid = 4711;
 
 /// Two ports, the sockets that they got, and those that were left.
-class Ports {
+class WantedPorts {
  public:
-  Ports(bool wants_beanstalk, bool wants_faktory)
+  WantedPorts(bool wants_beanstalk, bool wants_faktory)
       : wants_beanstalk_(wants_beanstalk), wants_faktory_(wants_faktory) {}
 
   /// Hands out a fresh socket for each name.
@@ -52,19 +52,19 @@ class Ports {
 };
 
 TEST_CASE("handover: without the variables there is nothing") {
-  CHECK(take_sockets({}, kOwnPid).value().empty());
+  CHECK(take_sockets({}, kMeantPid).value().empty());
 }
 
 TEST_CASE("handover: what is meant for another process is left alone") {
-  CHECK(take_sockets({.pid = "4712", .count = "1"}, kOwnPid).value().empty());
-  CHECK(take_sockets({.pid = "4711x", .count = "1"}, kOwnPid).value().empty());
+  CHECK(take_sockets({.pid = "4712", .count = "1"}, kMeantPid).value().empty());
+  CHECK(take_sockets({.pid = "4711x", .count = "1"}, kMeantPid).value().empty());
 }
 
 TEST_CASE("handover: a count that is none is refused") {
-  CHECK_FALSE(take_sockets({.pid = "4711", .count = "many"}, kOwnPid));
-  CHECK_FALSE(take_sockets({.pid = "4711", .count = "-1"}, kOwnPid));
-  CHECK_FALSE(take_sockets({.pid = "4711", .count = "65"}, kOwnPid));
-  CHECK(take_sockets({.pid = "4711", .count = "0"}, kOwnPid));
+  CHECK_FALSE(take_sockets({.pid = "4711", .count = "many"}, kMeantPid));
+  CHECK_FALSE(take_sockets({.pid = "4711", .count = "-1"}, kMeantPid));
+  CHECK_FALSE(take_sockets({.pid = "4711", .count = "65"}, kMeantPid));
+  CHECK(take_sockets({.pid = "4711", .count = "0"}, kMeantPid));
 }
 
 TEST_CASE("handover: a descriptor that is no listening socket is refused") {
@@ -73,7 +73,7 @@ TEST_CASE("handover: a descriptor that is no listening socket is refused") {
 }
 
 TEST_CASE("handover: a socket is given to the port of its name") {
-  Ports ports(true, true);
+  WantedPorts ports(true, true);
   ports.hand_out({"faktory", "beanstalk"});
   CHECK(ports.faktory() == "faktory");
   CHECK(ports.beanstalk() == "beanstalk");
@@ -81,18 +81,18 @@ TEST_CASE("handover: a socket is given to the port of its name") {
 }
 
 TEST_CASE("handover: the names that systemd gives are the ports' names too") {
-  Ports ports(true, true);
+  WantedPorts ports(true, true);
   ports.hand_out({"faktory.socket", "beanstalkd.socket"});
   CHECK(ports.faktory() == "faktory.socket");
   CHECK(ports.beanstalk() == "beanstalkd.socket");
 }
 
 TEST_CASE("handover: other names take the empty ports in order, after those with names") {
-  Ports ports(true, true);
+  WantedPorts ports(true, true);
   ports.hand_out({"", "beanstalk"});
   CHECK(ports.beanstalk() == "beanstalk");
   CHECK(ports.faktory().empty());
-  Ports others(true, true);
+  WantedPorts others(true, true);
   others.hand_out({"millrace.socket", "", "third"});
   CHECK(others.beanstalk() == "millrace.socket");
   CHECK(others.faktory().empty());
@@ -100,7 +100,7 @@ TEST_CASE("handover: other names take the empty ports in order, after those with
 }
 
 TEST_CASE("handover: a port that is not wanted stays closed") {
-  Ports ports(false, true);
+  WantedPorts ports(false, true);
   ports.hand_out({"", ""});
   CHECK(ports.beanstalk() == "-");
   CHECK(ports.faktory().empty());
@@ -108,7 +108,7 @@ TEST_CASE("handover: a port that is not wanted stays closed") {
 }
 
 TEST_CASE("handover: a socket that is named after a closed port is given to no other") {
-  Ports ports(true, false);
+  WantedPorts ports(true, false);
   ports.hand_out({"faktory.socket"});
   CHECK(ports.beanstalk() == "-");
   CHECK(ports.faktory() == "-");
@@ -116,7 +116,7 @@ TEST_CASE("handover: a socket that is named after a closed port is given to no o
 }
 
 TEST_CASE("handover: the second socket of a port's name is left") {
-  Ports ports(true, true);
+  WantedPorts ports(true, true);
   ports.hand_out({"faktory", "faktory"});
   CHECK(ports.beanstalk() == "-");
   CHECK(ports.left() == 1);

@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "base/result.hpp"
-#include "server/net/handover.hpp"
 #include "server/process/logging.hpp"
+#include "server/system/handover.hpp"
 #include "server/turn/ticker.hpp"
 
 namespace millrace::server {

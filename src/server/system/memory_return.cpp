@@ -1,4 +1,4 @@
-#include "server/process/memory_return.hpp"
+#include "server/system/memory_return.hpp"
 
 #include <cstddef>
 

@@ -1,4 +1,4 @@
-#include "server/net/signals.hpp"
+#include "server/system/signals.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
