@@ -8,11 +8,11 @@
 
 #include "base/long_text.hpp"
 #include "beanstalk/shared.hpp"
+#include "core/broker/view.hpp"
 #include "core/model/job.hpp"
 #include "core/model/queue.hpp"
 #include "core/model/types.hpp"
 #include "core/ports/work_unit.hpp"
-#include "core/state/view.hpp"
 
 /// Everything that the beanstalk protocol answers. Each function appends one whole reply to `out`.
 namespace millrace::beanstalk::reply {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "core/state/view.hpp"
+#include "core/broker/view.hpp"
 
 namespace millrace::golden {
 

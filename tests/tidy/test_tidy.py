@@ -4,7 +4,6 @@ import os
 import subprocess
 import tempfile
 import unittest
-import unittest.mock
 
 import prose
 import tidy
@@ -188,13 +187,8 @@ class TreeTest(unittest.TestCase):
     def test_folders_do_not_include_each_other(self):
         down = tidy.Source("src/core/a/x.cpp", '#include "core/b/y.hpp"\n')
         up = tidy.Source("src/core/b/y.cpp", '#include "core/a/x.hpp"\n')
-        left = {("core/a", "core/b")}
-        with unittest.mock.patch.object(tidy, "PAIRS_LEFT", set()):
-            self.assertEqual(list(tidy.folder_pairs([down])), [])
-            self.assertEqual(len(list(tidy.folder_pairs([down, up]))), 1)
-        with unittest.mock.patch.object(tidy, "PAIRS_LEFT", left):
-            self.assertEqual(list(tidy.folder_pairs([down, up])), [])
-            self.assertEqual(len(list(tidy.folder_pairs([down]))), 1)
+        self.assertEqual(list(tidy.folder_pairs([down])), [])
+        self.assertEqual(len(list(tidy.folder_pairs([down, up]))), 1)
 
     def test_long_files_and_full_folders_are_only_advice(self):
         sources = [tidy.Source(f"src/core/{number}.cpp", "") for number in range(26)]

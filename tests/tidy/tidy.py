@@ -40,14 +40,6 @@ FOLDERS = {
     "tools": {"base", "core", "journal", "beanstalk", "faktory", "http", "engines", "cron", "cli", "client", "server"},
 }
 
-# Folders inside one of the above that still include each other. The list may only get shorter.
-PAIRS_LEFT = {
-    ("core/broker", "core/throttle"),
-    ("core/model", "core/ports"),
-    ("core/model", "core/throttle"),
-    ("core/state", "core/throttle"),
-}
-
 # Library headers that a folder must not see. Server may see all.
 SOCKETS = r"(sys/socket|sys/un|netinet|arpa|sys/epoll|poll)\b"
 FILES = r"(unistd|fcntl|sys/stat|sys/file|filesystem|fstream)\b"
@@ -352,10 +344,8 @@ def folder_pairs(sources):
                 arrow = (inner_folder(source.path), inner_folder(match.group(1)))
                 arrows.setdefault(arrow, source.path)
     pairs = {(a, b) for a, b in arrows if a < b and (b, a) in arrows}
-    for a, b in sorted(pairs - PAIRS_LEFT):
+    for a, b in sorted(pairs):
         yield f"{arrows[a, b]}: {a} and {b} include each other: so does {arrows[b, a]}"
-    for a, b in sorted(PAIRS_LEFT - pairs):
-        yield f"tests/tidy/tidy.py: {a} and {b} no longer include each other: take them from PAIRS_LEFT"
 
 
 def advice(sources):

@@ -8,10 +8,10 @@
 
 #include "core/broker/jobs/retry_policy.hpp"
 #include "core/broker/requests.hpp"
+#include "core/model/features/throttle_limits.hpp"
 #include "core/model/refusal.hpp"
 #include "core/model/types.hpp"
 #include "core/model/worker.hpp"
-#include "core/throttle/limits.hpp"
 
 namespace millrace {
 

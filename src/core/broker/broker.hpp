@@ -15,6 +15,7 @@
 #include "core/broker/features/push_once.hpp"
 #include "core/broker/features/type_meters.hpp"
 #include "core/broker/requests.hpp"
+#include "core/broker/view.hpp"
 #include "core/broker/worker_operations.hpp"
 #include "core/model/refusal.hpp"
 #include "core/model/types.hpp"
@@ -25,7 +26,6 @@
 #include "core/ports/work_unit.hpp"
 #include "core/state/features/finished_jobs.hpp"
 #include "core/state/ledger.hpp"
-#include "core/state/view.hpp"
 
 namespace millrace {
 

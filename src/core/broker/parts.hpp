@@ -12,6 +12,7 @@
 #include "core/broker/features/cron_runs.hpp"
 #include "core/broker/features/expired_jobs.hpp"
 #include "core/broker/features/push_once.hpp"
+#include "core/broker/features/slots.hpp"
 #include "core/broker/features/tracking.hpp"
 #include "core/broker/features/type_meters.hpp"
 #include "core/broker/features/unreadable_bodies.hpp"
@@ -27,9 +28,8 @@
 #include "core/broker/jobs/retries.hpp"
 #include "core/broker/jobs/schedule.hpp"
 #include "core/broker/tasks/long_tasks.hpp"
+#include "core/broker/view.hpp"
 #include "core/state/ledger.hpp"
-#include "core/state/view.hpp"
-#include "core/throttle/slots.hpp"
 
 namespace millrace {
 

@@ -11,10 +11,10 @@
 #include "core/model/features/cron_run.hpp"
 #include "core/model/features/job_batch.hpp"
 #include "core/model/features/lock_secret.hpp"
+#include "core/model/features/throttle_limits.hpp"
 #include "core/model/features/track.hpp"
 #include "core/model/job.hpp"
 #include "core/model/types.hpp"
-#include "core/throttle/limits.hpp"
 
 /// Everything that ever changes a job or a queue, as values that can be stored. Records are
 /// absolute: each says how things are afterwards, so applying one twice, or writing a live one

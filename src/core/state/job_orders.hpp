@@ -14,7 +14,7 @@
 #include "core/model/job.hpp"
 #include "core/model/order.hpp"
 #include "core/state/queues.hpp"
-#include "core/throttle/throttles.hpp"
+#include "core/state/throttle/throttles.hpp"
 
 namespace millrace {
 

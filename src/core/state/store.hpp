@@ -22,8 +22,8 @@
 #include "core/state/jobs.hpp"
 #include "core/state/live_kind.hpp"
 #include "core/state/queues.hpp"
+#include "core/state/throttle/throttles.hpp"
 #include "core/state/totals.hpp"
-#include "core/throttle/throttles.hpp"
 
 namespace millrace {
 

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "core/broker/view.hpp"
 #include "core/model/queue.hpp"
-#include "core/state/view.hpp"
 #include "faktory/json/timestamp.hpp"
 
 namespace millrace::faktory {

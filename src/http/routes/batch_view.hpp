@@ -3,8 +3,8 @@
 #include <optional>
 #include <string_view>
 
+#include "core/broker/view.hpp"
 #include "core/model/features/job_batch.hpp"
-#include "core/state/view.hpp"
 #include "http/kit/json.hpp"
 
 /// How a batch of jobs is shown.

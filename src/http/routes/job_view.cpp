@@ -8,7 +8,7 @@
 #include "base/base64.hpp"
 #include "base/member_count.hpp"
 #include "base/text.hpp"
-#include "core/state/view.hpp"
+#include "core/broker/view.hpp"
 #include "http/kit/input.hpp"
 #include "http/kit/text.hpp"
 #include "http/routes/batch_view.hpp"

@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
+#include "core/broker/view.hpp"
 #include "core/model/queue.hpp"
 #include "core/model/types.hpp"
-#include "core/state/view.hpp"
 #include "http/kit/json.hpp"
 
 namespace millrace::http {

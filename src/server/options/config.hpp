@@ -10,9 +10,9 @@
 
 #include "base/limits.hpp"
 #include "core/broker/features/push_once.hpp"
+#include "core/model/features/throttle_limits.hpp"
 #include "core/model/types.hpp"
 #include "core/state/features/finished_jobs.hpp"
-#include "core/throttle/limits.hpp"
 #include "server/cron/cron_item.hpp"
 #include "server/net/address.hpp"
 #include "server/options/personality.hpp"

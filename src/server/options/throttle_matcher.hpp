@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/throttle/limits.hpp"
+#include "core/model/features/throttle_limits.hpp"
 #include "faktory/job/glob.hpp"
 
 namespace millrace::server {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "core/throttle/limits.hpp"
+#include "core/model/features/throttle_limits.hpp"
 #include "server/options/config_file.hpp"
 
 namespace millrace::server {

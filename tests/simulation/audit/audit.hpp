@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "core/broker/broker.hpp"
+#include "core/broker/view.hpp"
 #include "core/model/record.hpp"
-#include "core/state/view.hpp"
 #include "simulation/model/model.hpp"
 
 namespace millrace::simulation {

@@ -6,7 +6,7 @@
 
 #include "core/model/codec.hpp"
 #include "core/model/features/bid.hpp"
-#include "core/throttle/lines.hpp"
+#include "core/state/throttle/lines.hpp"
 #include "simulation/violation.hpp"
 
 namespace millrace::simulation {

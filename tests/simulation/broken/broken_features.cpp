@@ -11,7 +11,7 @@
 #include "base/check.hpp"
 #include "core/model/codec.hpp"
 #include "core/state/store.hpp"
-#include "core/throttle/lines.hpp"
+#include "core/state/throttle/lines.hpp"
 #include "simulation/disk/passing_journal.hpp"
 #include "simulation/model/command.hpp"
 

@@ -2,8 +2,8 @@
 
 #include "core/broker/admission_control.hpp"
 #include "core/broker/jobs/new_jobs.hpp"
+#include "core/broker/view.hpp"
 #include "core/state/ledger.hpp"
-#include "core/state/view.hpp"
 
 namespace millrace {
 

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "core/broker/view.hpp"
 #include "core/state/ledger.hpp"
-#include "core/state/view.hpp"
 
 namespace millrace {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/model/client.hpp"
+#include "core/broker/clients/client.hpp"
 #include "core/model/refusal.hpp"
 #include "core/ports/session.hpp"
 #include "core/state/store.hpp"

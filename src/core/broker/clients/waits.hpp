@@ -10,7 +10,7 @@
 #include "core/broker/features/unreadable_bodies.hpp"
 #include "core/broker/jobs/reservations.hpp"
 #include "core/broker/requests.hpp"
-#include "core/state/view.hpp"
+#include "core/broker/view.hpp"
 
 namespace millrace {
 

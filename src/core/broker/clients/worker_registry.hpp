@@ -8,9 +8,9 @@
 #include "core/broker/clients/gone_workers.hpp"
 #include "core/broker/clients/waits.hpp"
 #include "core/broker/requests.hpp"
+#include "core/broker/view.hpp"
 #include "core/model/refusal.hpp"
 #include "core/model/worker.hpp"
-#include "core/state/view.hpp"
 
 namespace millrace {
 

@@ -4,10 +4,10 @@
 #include <string_view>
 
 #include "core/broker/admission_control.hpp"
+#include "core/broker/view.hpp"
 #include "core/model/features/cron_run.hpp"
 #include "core/model/refusal.hpp"
 #include "core/state/ledger.hpp"
-#include "core/state/view.hpp"
 
 namespace millrace {
 

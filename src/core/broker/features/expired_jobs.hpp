@@ -2,7 +2,7 @@
 
 #include "core/broker/admission_control.hpp"
 #include "core/broker/jobs/job_events.hpp"
-#include "core/state/view.hpp"
+#include "core/broker/view.hpp"
 
 namespace millrace {
 

@@ -5,9 +5,9 @@
 
 #include "core/broker/admission_control.hpp"
 #include "core/broker/jobs/job_events.hpp"
+#include "core/broker/view.hpp"
 #include "core/ports/loss_watch.hpp"
 #include "core/state/ledger.hpp"
-#include "core/state/view.hpp"
 
 namespace millrace {
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 
 #include "core/broker/jobs/job_moves.hpp"
-#include "core/state/view.hpp"
+#include "core/broker/view.hpp"
 
 namespace millrace {
 

@@ -6,7 +6,7 @@
 #include "core/broker/clients/worker_registry.hpp"
 #include "core/broker/jobs/job_moves.hpp"
 #include "core/broker/jobs/retries.hpp"
-#include "core/state/view.hpp"
+#include "core/broker/view.hpp"
 
 namespace millrace {
 

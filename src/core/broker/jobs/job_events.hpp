@@ -6,9 +6,9 @@
 #include "core/broker/features/push_once.hpp"
 #include "core/broker/features/tracking.hpp"
 #include "core/broker/requests.hpp"
+#include "core/broker/view.hpp"
 #include "core/model/refusal.hpp"
 #include "core/state/ledger.hpp"
-#include "core/state/view.hpp"
 
 namespace millrace {
 

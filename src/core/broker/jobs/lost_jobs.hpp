@@ -7,10 +7,10 @@
 #include "core/broker/jobs/attempt_log.hpp"
 #include "core/broker/jobs/job_moves.hpp"
 #include "core/broker/jobs/retries.hpp"
+#include "core/broker/view.hpp"
 #include "core/model/order.hpp"
 #include "core/model/worker.hpp"
 #include "core/ports/loss_watch.hpp"
-#include "core/state/view.hpp"
 
 namespace millrace {
 

@@ -3,8 +3,8 @@
 #include "core/broker/jobs/job_events.hpp"
 #include "core/broker/jobs/job_moves.hpp"
 #include "core/broker/requests.hpp"
+#include "core/broker/view.hpp"
 #include "core/state/ledger.hpp"
-#include "core/state/view.hpp"
 
 namespace millrace {
 

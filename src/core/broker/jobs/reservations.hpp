@@ -5,12 +5,12 @@
 #include <string>
 #include <string_view>
 
+#include "core/broker/clients/client.hpp"
 #include "core/broker/clients/gone_workers.hpp"
 #include "core/broker/features/expired_jobs.hpp"
 #include "core/broker/features/type_meters.hpp"
 #include "core/broker/jobs/job_events.hpp"
 #include "core/broker/requests.hpp"
-#include "core/model/client.hpp"
 #include "core/ports/run_watch.hpp"
 #include "core/ports/work_unit.hpp"
 #include "core/state/ledger.hpp"

@@ -4,7 +4,7 @@
 
 #include "core/broker/admission_control.hpp"
 #include "core/broker/jobs/job_moves.hpp"
-#include "core/state/view.hpp"
+#include "core/broker/view.hpp"
 
 namespace millrace {
 

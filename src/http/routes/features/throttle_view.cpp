@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/throttle/lines.hpp"
+#include "core/state/throttle/lines.hpp"
 #include "http/kit/text.hpp"
 
 namespace millrace::http {

@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <string>
 
+#include "core/broker/view.hpp"
 #include "core/model/queue.hpp"
 #include "core/ports/work_unit.hpp"
-#include "core/state/view.hpp"
-#include "core/throttle/throttle.hpp"
+#include "core/state/throttle/throttle.hpp"
 #include "http/kit/json.hpp"
 
 /// How the limits of queues and types are shown.

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/text.hpp"
-#include "core/state/view.hpp"
-#include "core/throttle/throttle.hpp"
+#include "core/broker/view.hpp"
+#include "core/state/throttle/throttle.hpp"
 #include "http/kit/json.hpp"
 #include "http/kit/metrics_page.hpp"
 #include "http/kit/text.hpp"

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <deque>
 
+#include "core/broker/view.hpp"
 #include "core/model/types.hpp"
-#include "core/state/view.hpp"
 
 namespace millrace::http {
 

@@ -1,6 +1,6 @@
-#include "core/throttle/slots.hpp"
+#include "core/broker/features/slots.hpp"
 
-#include "core/throttle/throttle_fixture.hpp"
+#include "core/state/throttle/throttle_fixture.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::test {

@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "base/check.hpp"
-#include "core/throttle/throttles.hpp"
+#include "core/state/throttle/throttles.hpp"
 
 /// The limits of jobtypes, and which job is next where some wait for their type or their key.
 namespace millrace {

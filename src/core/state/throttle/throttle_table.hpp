@@ -16,7 +16,7 @@
 #include "core/model/record.hpp"
 #include "core/state/live_kind.hpp"
 #include "core/state/log_order.hpp"
-#include "core/throttle/throttle.hpp"
+#include "core/state/throttle/throttle.hpp"
 
 namespace millrace {
 

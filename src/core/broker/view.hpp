@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/model/client.hpp"
+#include "core/broker/clients/client.hpp"
 #include "core/model/job.hpp"
 #include "core/model/queue.hpp"
 #include "core/model/scan.hpp"

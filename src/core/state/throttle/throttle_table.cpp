@@ -1,4 +1,4 @@
-#include "core/throttle/throttle_table.hpp"
+#include "core/state/throttle/throttle_table.hpp"
 
 #include <utility>
 

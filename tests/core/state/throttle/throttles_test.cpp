@@ -1,10 +1,10 @@
-#include "core/throttle/throttles.hpp"
+#include "core/state/throttle/throttles.hpp"
 
 #include <algorithm>
 #include <optional>
 #include <random>
 
-#include "core/throttle/throttle_fixture.hpp"
+#include "core/state/throttle/throttle_fixture.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::test {

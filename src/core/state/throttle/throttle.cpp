@@ -1,4 +1,4 @@
-#include "core/throttle/throttle.hpp"
+#include "core/state/throttle/throttle.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "core/state/view.hpp"
+#include "core/broker/view.hpp"
 
 #include <set>
 #include <string>

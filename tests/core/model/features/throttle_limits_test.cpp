@@ -1,4 +1,4 @@
-#include "core/throttle/limits.hpp"
+#include "core/model/features/throttle_limits.hpp"
 
 #include "support/doctest.hpp"
 

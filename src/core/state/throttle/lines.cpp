@@ -1,9 +1,9 @@
-#include "core/throttle/lines.hpp"
+#include "core/state/throttle/lines.hpp"
 
 #include <algorithm>
 
 #include "base/check.hpp"
-#include "core/throttle/throttle_table.hpp"
+#include "core/state/throttle/throttle_table.hpp"
 
 namespace millrace {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/state/queues.hpp"
-#include "core/throttle/lines.hpp"
+#include "core/state/throttle/lines.hpp"
 
 namespace millrace {
 

@@ -10,9 +10,9 @@
 #include <string>
 #include <string_view>
 
+#include "core/model/features/throttle_limits.hpp"
 #include "core/model/log_place.hpp"
 #include "core/model/types.hpp"
-#include "core/throttle/limits.hpp"
 
 namespace millrace {
 

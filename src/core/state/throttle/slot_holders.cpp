@@ -1,4 +1,4 @@
-#include "core/throttle/slot_holders.hpp"
+#include "core/state/throttle/slot_holders.hpp"
 
 #include "base/check.hpp"
 

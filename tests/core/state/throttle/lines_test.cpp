@@ -1,11 +1,11 @@
-#include "core/throttle/lines.hpp"
+#include "core/state/throttle/lines.hpp"
 
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <random>
 
-#include "core/throttle/throttle_fixture.hpp"
+#include "core/state/throttle/throttle_fixture.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::test {

@@ -6,7 +6,7 @@
 #include "core/broker/clients/waits.hpp"
 #include "core/model/order.hpp"
 #include "core/state/ledger.hpp"
-#include "core/throttle/throttles.hpp"
+#include "core/state/throttle/throttles.hpp"
 
 namespace millrace {
 

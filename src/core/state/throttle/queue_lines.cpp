@@ -1,8 +1,8 @@
-#include "core/throttle/queue_lines.hpp"
+#include "core/state/throttle/queue_lines.hpp"
 
 #include <utility>
 
-#include "core/throttle/throttle_table.hpp"
+#include "core/state/throttle/throttle_table.hpp"
 
 namespace millrace {
 

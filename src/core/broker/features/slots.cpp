@@ -1,4 +1,4 @@
-#include "core/throttle/slots.hpp"
+#include "core/broker/features/slots.hpp"
 
 #include <algorithm>
 #include <string>

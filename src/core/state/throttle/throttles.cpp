@@ -1,4 +1,4 @@
-#include "core/throttle/throttles.hpp"
+#include "core/state/throttle/throttles.hpp"
 
 #include <algorithm>
 

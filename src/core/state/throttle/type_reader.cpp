@@ -1,7 +1,7 @@
-#include "core/throttle/type_reader.hpp"
+#include "core/state/throttle/type_reader.hpp"
 
+#include "core/model/features/throttle_limits.hpp"
 #include "core/model/types.hpp"
-#include "core/throttle/limits.hpp"
 
 namespace millrace {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/state/view.hpp"
+#include "core/broker/view.hpp"
 
 /// Walks over jobs and connections. A walk can stop anywhere and continue later.
 namespace millrace {

@@ -1,7 +1,7 @@
 #include <optional>
 
-#include "core/throttle/slots.hpp"
-#include "core/throttle/throttle_fixture.hpp"
+#include "core/broker/features/slots.hpp"
+#include "core/state/throttle/throttle_fixture.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::test {

@@ -12,11 +12,11 @@
 
 #include "core/model/job.hpp"
 #include "core/state/queues.hpp"
-#include "core/throttle/queue_lines.hpp"
-#include "core/throttle/slot_holders.hpp"
-#include "core/throttle/throttle.hpp"
-#include "core/throttle/throttle_table.hpp"
-#include "core/throttle/type_reader.hpp"
+#include "core/state/throttle/queue_lines.hpp"
+#include "core/state/throttle/slot_holders.hpp"
+#include "core/state/throttle/throttle.hpp"
+#include "core/state/throttle/throttle_table.hpp"
+#include "core/state/throttle/type_reader.hpp"
 
 namespace millrace {
 

@@ -1,4 +1,4 @@
-#include "core/state/view.hpp"
+#include "core/broker/view.hpp"
 
 namespace millrace {
 namespace {

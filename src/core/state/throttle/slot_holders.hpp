@@ -9,7 +9,7 @@
 
 #include "base/text_map.hpp"
 #include "core/model/job.hpp"
-#include "core/throttle/throttle.hpp"
+#include "core/state/throttle/throttle.hpp"
 
 namespace millrace {
 
