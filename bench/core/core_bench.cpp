@@ -102,7 +102,7 @@ void read_pushed_json(benchmark::State& state) {
 void render_job(benchmark::State& state) {
   World world;
   world.push();
-  const Job& job = *world.broker.view().find(1);
+  const Job& job = *world.broker.view().jobs().find(1);
   std::string text;
   for (auto _ : state) {
     text.clear();

@@ -45,7 +45,7 @@ std::uint64_t act(Action action, std::uint64_t left, Action fill, std::uint64_t 
     const Counted counted;
     repeat(world, action, kTimes);
   }
-  CHECK(world.broker.view().job_count(JobState::kReady) == before + left * kTimes);
+  CHECK(world.broker.view().orders().count(JobState::kReady) == before + left * kTimes);
   return kTimes;
 }
 
@@ -95,7 +95,7 @@ std::uint64_t fetch() {
     const Counted counted;
     for (std::uint64_t i = 0; i < kTimes; ++i) world.tell(*world.faktory, command);
   }
-  CHECK(world.broker.view().job_count(JobState::kReady) == full);
+  CHECK(world.broker.view().orders().count(JobState::kReady) == full);
   return kTimes;
 }
 
@@ -139,7 +139,7 @@ std::uint64_t track() {
     const Counted counted;
     repeat(world, &World::track, kTimes);
   }
-  CHECK(world.broker.view().track_count() == 1);
+  CHECK(world.broker.view().tracks().size() == 1);
   return kTimes;
 }
 
@@ -149,7 +149,7 @@ std::uint64_t push_ten() {
     const Counted counted;
     repeat(world, &World::push_ten, kTimes / 10);
   }
-  CHECK(world.broker.view().job_count(JobState::kReady) == kTimes);
+  CHECK(world.broker.view().orders().count(JobState::kReady) == kTimes);
   return kTimes;
 }
 
@@ -159,7 +159,7 @@ std::uint64_t push_fetch_fail() {
     const Counted counted;
     repeat(world, &World::push_fetch_fail, kTimes);
   }
-  CHECK(world.broker.view().job_count(JobState::kRetrying) == kTimes);
+  CHECK(world.broker.view().orders().count(JobState::kRetrying) == kTimes);
   return kTimes;
 }
 
@@ -167,7 +167,7 @@ std::uint64_t mutate() {
   World world;
   repeat(world, &World::push_scheduled, kTimes);
   const View& view = world.broker.view();
-  CHECK(view.job_count(JobState::kScheduled) == kTimes);
+  CHECK(view.orders().count(JobState::kScheduled) == kTimes);
   {
     const Counted counted;
     world.tell(*world.faktory,
@@ -175,7 +175,7 @@ std::uint64_t mutate() {
                "\r\n");
     world.settle();
   }
-  CHECK(view.job_count(JobState::kDead) == kTimes);
+  CHECK(view.orders().count(JobState::kDead) == kTimes);
   return kTimes;
 }
 
@@ -198,13 +198,13 @@ std::uint64_t kick() {
     world.reserve_and("bury", " 0");
   }
   const View& view = world.broker.view();
-  CHECK(view.job_count(JobState::kDead) == kTimes);
+  CHECK(view.orders().count(JobState::kDead) == kTimes);
   {
     const Counted counted;
     world.tell(*world.beanstalk, "kick " + std::to_string(kTimes) + "\r\n");
     world.settle();
   }
-  CHECK(view.job_count(JobState::kReady) == kTimes);
+  CHECK(view.orders().count(JobState::kReady) == kTimes);
   return kTimes;
 }
 
@@ -222,7 +222,8 @@ std::uint64_t replay(Action action) {
   }
   const View& view = after.broker.view();
   CHECK(view.counters().next_id == kTimes + 1);
-  CHECK(view.job_count(JobState::kReady) == before.broker.view().job_count(JobState::kReady));
+  CHECK(view.orders().count(JobState::kReady) ==
+        before.broker.view().orders().count(JobState::kReady));
   return kTimes;
 }
 

@@ -1,3 +1,4 @@
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -38,19 +39,19 @@ void BeanstalkSession::execute(const Put& put, LongBody* body, Time now) {
 }
 
 void BeanstalkSession::execute(const Peek& peek, Time) {
-  answer_found(shared_.broker.view().find(peek.id));
+  answer_found(shared_.broker.view().jobs().find(peek.id));
 }
 
 void BeanstalkSession::execute(const PeekReady&, Time) {
-  answer_found(shared_.broker.view().first_ready(used_tube()));
+  answer_found(shared_.broker.view().jobs().first_ready(used_tube()));
 }
 
 void BeanstalkSession::execute(const PeekDelayed&, Time) {
-  answer_found(shared_.broker.view().first_delayed(used_tube()));
+  answer_found(shared_.broker.view().jobs().first_delayed(used_tube()));
 }
 
 void BeanstalkSession::execute(const PeekBuried&, Time) {
-  answer_found(shared_.broker.view().first_dead(used_tube()));
+  answer_found(shared_.broker.view().jobs().first_dead(used_tube()));
 }
 
 void BeanstalkSession::execute(const Reserve&, Time now) {
@@ -135,7 +136,7 @@ void BeanstalkSession::execute(const Stats&, Time now) {
 
 void BeanstalkSession::execute(const StatsJob& stats, Time now) {
   const View& view = shared_.broker.view();
-  const Job* job = view.find(stats.id);
+  const Job* job = view.jobs().find(stats.id);
   if (job) {
     reply::stats_job(output_, shown(*job), now);
   } else {
@@ -144,7 +145,7 @@ void BeanstalkSession::execute(const StatsJob& stats, Time now) {
 }
 
 void BeanstalkSession::execute(const StatsTube& stats, Time now) {
-  const Queue* tube = shared_.broker.view().find_queue(stats.tube);
+  const Queue* tube = shared_.broker.view().queues().find(stats.tube);
   if (tube) {
     reply::stats_tube(output_, *tube, now);
   } else {
@@ -155,7 +156,7 @@ void BeanstalkSession::execute(const StatsTube& stats, Time now) {
 void BeanstalkSession::execute(const ListTubes&, Time) {
   listing_ = std::make_unique<Listing>();
   // Tubes that come later are not listed, so that no client can prolong the list for ever.
-  listing_->end = shared_.broker.view().queues_end();
+  listing_->end = shared_.broker.view().queues().next_creation();
   list_slice();
 }
 
@@ -163,8 +164,8 @@ void BeanstalkSession::list_slice() {
   CHECK(listing_ != nullptr);
   Listing& listing = *listing_;
   listing.next =
-      shared_.broker.view().page_queues(listing.next, listing.end, kSliceQueues,
-                                        [&](const Queue& tube) { listing.yaml.item(tube.name); });
+      shared_.broker.view().queues().page(listing.next, listing.end, kSliceQueues,
+                                          [&](const Queue& tube) { listing.yaml.item(tube.name); });
   if (listing.next < listing.end) return;
   // Only whole lists are sent: the reply begins with its length.
   listing.yaml.append_to(output_);
@@ -177,8 +178,8 @@ void BeanstalkSession::execute(const ListTubeUsed&, Time) {
 
 void BeanstalkSession::execute(const ListTubesWatched&, Time) {
   std::vector<std::string_view> names;
-  shared_.broker.view().each_watched(client_,
-                                     [&names](const Queue& tube) { names.push_back(tube.name); });
+  const View& view = shared_.broker.view();
+  for (const QueueId id : view.client(client_).watched) names.push_back(view.queues().at(id).name);
   reply::tube_list(output_, names);
 }
 
@@ -202,7 +203,7 @@ void BeanstalkSession::reserve_until(Time wait_until, Time now) {
 reply::ShownJob BeanstalkSession::shown(const Job& job) const {
   const View& view = shared_.broker.view();
   return {.job = job,
-          .tube = view.queue_of(job).name,
+          .tube = view.queues().at(job.queue).name,
           .format = shared_.format,
           .clock = view.wall_clock()};
 }
@@ -238,7 +239,7 @@ void BeanstalkSession::answer_job(const Job& job, Lsn needs, Render render,
                                   RenderLong render_long) {
   std::optional<LongText> text;
   if (job.body_bytes > WorkUnitFormat::kLongBodyBytes) {
-    text = render_long(shown(job), shared_.broker.view().pin_body(job));
+    text = render_long(shown(job), shared_.broker.view().jobs().pin_body(job));
   }
   if (text) {
     begin_long_reply(std::move(*text), needs);
@@ -272,9 +273,10 @@ void BeanstalkSession::mark_worker() {
 }
 
 const Queue& BeanstalkSession::used_tube() const {
-  const Queue* tube = shared_.broker.view().used_queue(client_);
-  CHECK(tube != nullptr);  // `start` used the default one, and every use names another.
-  return *tube;
+  const View& view = shared_.broker.view();
+  const std::optional<QueueId> used = view.client(client_).used;
+  CHECK(used);  // `start` used the default one, and every use names another.
+  return view.queues().at(*used);
 }
 
 }  // namespace millrace::beanstalk

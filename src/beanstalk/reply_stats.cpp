@@ -52,13 +52,13 @@ bool has_time_left(JobState state) {
 }
 
 void add_job_counts(Yaml& yaml, const View& view) {
-  yaml.number("current-jobs-urgent", view.urgent_count())
-      .number("current-jobs-ready", view.job_count(JobState::kReady))
-      .number("current-jobs-reserved", view.job_count(JobState::kReserved))
+  yaml.number("current-jobs-urgent", view.orders().urgent_count())
+      .number("current-jobs-ready", view.orders().count(JobState::kReady))
+      .number("current-jobs-reserved", view.orders().count(JobState::kReserved))
       .number("current-jobs-delayed",
               // To beanstalk clients a retry is a delay like any other.
-              view.job_count(JobState::kScheduled) + view.job_count(JobState::kRetrying))
-      .number("current-jobs-buried", view.job_count(JobState::kDead));
+              view.orders().count(JobState::kScheduled) + view.orders().count(JobState::kRetrying))
+      .number("current-jobs-buried", view.orders().count(JobState::kDead));
 }
 
 /// The counted commands, in the order in which they are shown.
@@ -95,7 +95,7 @@ void add_server(Yaml& yaml, const Shared& shared, const View& view) {
   yaml.number("job-timeouts", view.tally().reservations_timed_out)
       .number("total-jobs", view.tally().jobs_put)
       .number("max-job-size", shared.settings.job_bytes_max)
-      .number("current-tubes", view.queue_count())
+      .number("current-tubes", view.queues().by_creation().size())
       .number("current-connections", counters.connections)
       .number("current-producers", counters.producers)
       .number("current-workers", counters.workers)
@@ -103,17 +103,17 @@ void add_server(Yaml& yaml, const Shared& shared, const View& view) {
       .number("total-connections", counters.total_connections);
 }
 
-void add_binlog(Yaml& yaml, const Settings& settings, const View& view) {
+void add_binlog(Yaml& yaml, const Settings& settings, const Ledger& ledger) {
   const Binlog binlog = settings.binlog ? settings.binlog() : Binlog{};
   yaml.number("binlog-oldest-index", binlog.oldest)
       .number("binlog-current-index", binlog.current)
       // All zero without a journal, like beanstalkd without -b.
-      .number("binlog-records-migrated", settings.binlog ? view.jobs_rewritten() : 0)
-      .number("binlog-records-written", settings.binlog ? view.records_written() : 0)
+      .number("binlog-records-migrated", settings.binlog ? ledger.jobs_rewritten() : 0)
+      .number("binlog-records-written", settings.binlog ? ledger.records_written() : 0)
       .number("binlog-max-size", settings.binlog_bytes_max);
 }
 
-void add_process(Yaml& yaml, const Shared& shared, const View& view, Time now) {
+void add_process(Yaml& yaml, const Shared& shared, Time now) {
   const Settings& settings = shared.settings;
   // Asked of the server: a protocol reads no clock and no process.
   ProcessUsage usage = settings.usage ? settings.usage() : ProcessUsage{};
@@ -122,7 +122,7 @@ void add_process(Yaml& yaml, const Shared& shared, const View& view, Time now) {
       .plain("rusage-utime", processor_time(usage.user))
       .plain("rusage-stime", processor_time(usage.system))
       .number("uptime", seconds_between(shared.started_at, now));
-  add_binlog(yaml, settings, view);
+  add_binlog(yaml, settings, shared.broker.ledger());
   yaml.flag("draining", shared.is_draining)
       .plain("id", settings.instance_id)
       .quoted("hostname", settings.hostname)
@@ -137,7 +137,7 @@ void stats(std::string& out, const Shared& shared, const View& view, Time now) {
   add_job_counts(yaml, view);
   for (const auto& row : kCommandRows) yaml.number(row.key, shared.counters.commands[row.command]);
   add_server(yaml, shared, view);
-  add_process(yaml, shared, view, now);
+  add_process(yaml, shared, now);
   yaml.append_to(out);
 }
 

@@ -293,7 +293,7 @@ http::TrafficFacts Server::traffic() const {
 std::uint64_t Server::job_count() const {
   std::uint64_t count = 0;
   for (std::size_t i = 0; i < kJobStateCount; ++i) {
-    count += broker_.view().job_count(static_cast<JobState>(i));
+    count += broker_.view().orders().count(static_cast<JobState>(i));
   }
   return count;
 }

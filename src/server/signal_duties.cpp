@@ -23,7 +23,7 @@ constexpr std::size_t kQueuesLogged = 100;
 
 void log_queues(const Server& server, const Log& log) {
   const View view = server.view();
-  view.page_queues(0, view.queues_end(), kQueuesLogged, [&log](const Queue& queue) {
+  view.queues().page(0, view.queues().next_creation(), kQueuesLogged, [&log](const Queue& queue) {
     log.event("state_queue", {{"name", one_line(queue.name, kProblemBytesMax)},
                               {"ready", queue.ready.size()},
                               {"running", queue.reserved_count},
@@ -32,8 +32,8 @@ void log_queues(const Server& server, const Log& log) {
                               {"dead", queue.dead.size()},
                               {"clients_waiting", queue.waiting.size()}});
   });
-  log.event("state_queues",
-            {{"count", view.queue_count()}, {"connections", server.connection_count()}});
+  log.event("state_queues", {{"count", view.queues().by_creation().size()},
+                             {"connections", server.connection_count()}});
 }
 
 Outcome<std::string> password_of(const Config& config, const Log& log) {

@@ -111,7 +111,7 @@ double seconds_since(Time oldest, Time now) {
 StatsdGauges::OfQueue figures_of(const Queue& queue, const View& view, Time now) {
   return {.name = queue.name,
           .size = queue.ready.size(),
-          .latency_s = seconds_since(view.oldest_ready(queue), now)};
+          .latency_s = seconds_since(view.jobs().oldest_ready(queue), now)};
 }
 
 }  // namespace
@@ -493,24 +493,24 @@ StatsdGauges Statsd::gauges(Time now) const {
   StatsdGauges gauges;
   gauges.values = {{"processed", view.counters().processed},
                    {"failures", view.counters().failed},
-                   {"enqueued", view.job_count(JobState::kReady)},
-                   {"working", view.job_count(JobState::kReserved)},
-                   {"scheduled", view.job_count(JobState::kScheduled)},
-                   {"retries", view.job_count(JobState::kRetrying)},
-                   {"dead", view.job_count(JobState::kDead)},
+                   {"enqueued", view.orders().count(JobState::kReady)},
+                   {"working", view.orders().count(JobState::kReserved)},
+                   {"scheduled", view.orders().count(JobState::kScheduled)},
+                   {"retries", view.orders().count(JobState::kRetrying)},
+                   {"dead", view.orders().count(JobState::kDead)},
                    {"connections", parts_.connections()},
                    {"workers", view.workers().size()},
-                   {"uniq.locks", view.lock_count()},
+                   {"uniq.locks", view.jobs().lock_count()},
                    {"batch.open", view.batches().size() - view.batches().finished_count()}};
   const auto add = [&](const Queue& queue) {
     gauges.queues.push_back(figures_of(queue, view, now));
   };
   // A queue that was removed meanwhile is left out.
   for (const std::uint64_t place : survey_->busiest.places()) {
-    view.page_queues(place, place + 1, 1, add);
+    view.queues().page(place, place + 1, 1, add);
   }
   for (const std::string& name : options_->latency_queues) {
-    const Queue* const queue = view.find_queue(name);
+    const Queue* const queue = view.queues().find(name);
     gauges.latencies.push_back(queue != nullptr ? figures_of(*queue, view, now)
                                                 : StatsdGauges::OfQueue{.name = name});
   }

@@ -124,7 +124,7 @@ TEST_CASE("a long pushed job is shown as a whole one is") {
                             R"("],"x":{"a":")" + text + R"("},"queue":"default"})" + "\n") ==
         "+OK\r\n");
   std::string shown;
-  const Job& job = *server.broker().view().find(1);
+  const Job& job = *server.broker().view().jobs().find(1);
   faktory::WorkUnits().render(job, "default", WallClock{}, shown);
   CHECK(server.ask("a", "peek 1\r\n") == job_reply("FOUND", shown));
   const std::string fetched = server.ask("f", "FETCH default\nINFO\n");

@@ -66,7 +66,7 @@ TEST_CASE("work unit: release puts it back without a failure") {
   PushedJob pushed;
   pushed.ask("reserve\r\n");
   CHECK(pushed.ask("release 1 7 0\r\n") == "RELEASED\r\n");
-  const Job* job = pushed.server.broker().view().find(1);
+  const Job* job = pushed.server.broker().view().jobs().find(1);
   CHECK(job->state == JobState::kReady);
   CHECK(job->failure() == nullptr);
 }
@@ -75,7 +75,7 @@ TEST_CASE("work unit: bury makes it dead") {
   PushedJob pushed;
   pushed.ask("reserve\r\n");
   CHECK(pushed.ask("bury 1 7\r\n") == "BURIED\r\n");
-  CHECK(pushed.server.broker().view().find(1)->state == JobState::kDead);
+  CHECK(pushed.server.broker().view().jobs().find(1)->state == JobState::kDead);
 }
 
 TEST_CASE("work unit: what a worker holds is reserved by another") {

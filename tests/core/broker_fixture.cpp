@@ -166,7 +166,7 @@ void BrokerFixture::advance(Duration by) {
 }
 
 const Job& BrokerFixture::job(JobId id) const {
-  const Job* job = broker.view().find(id);
+  const Job* job = broker.view().jobs().find(id);
   CHECK(job != nullptr);
   return *job;
 }
@@ -198,7 +198,7 @@ void tell_attempts(const Attempts& attempts, std::string& out) {
 void tell_job(const View& view, const Job& job, std::string& out) {
   const Reservation* held = job.reservation();
   const bool is_held_by_client = held != nullptr && !held->is_held_by_worker();
-  out += "job " + std::to_string(job.id) + " " + view.queue_of(job).name;
+  out += "job " + std::to_string(job.id) + " " + view.queues().at(job.queue).name;
   // Held by a connection: a restart restores its last written state, which the caller knows.
   if (is_held_by_client) {
     out += " held\n";
@@ -213,7 +213,7 @@ void tell_job(const View& view, const Job& job, std::string& out) {
          std::to_string(t.timeouts) + "/" + std::to_string(t.releases) + "/" +
          std::to_string(t.buries) + "/" + std::to_string(t.kicks);
   if (job.failure() != nullptr) tell_failure(*job.failure(), out);
-  if (const Attempts* const attempts = view.attempts_of(job)) tell_attempts(*attempts, out);
+  if (const Attempts* const attempts = view.jobs().attempts_of(job)) tell_attempts(*attempts, out);
   if (held != nullptr) {
     out += " held=" + held->wid + "/" + held->jid + "/" + record_clock(held->reserved_at);
   }
@@ -225,14 +225,15 @@ void tell_job(const View& view, const Job& job, std::string& out) {
 std::string tell(const View& view) {
   std::string out;
   for (JobId id = 1; id < view.counters().next_id; ++id) {
-    if (const Job* job = view.find(id)) tell_job(view, *job, out);
+    if (const Job* job = view.jobs().find(id)) tell_job(view, *job, out);
   }
   std::vector<std::string> queues;
-  view.each_queue([&](const Queue& queue) {
-    if (!queue.is_kept) return;
+  for (const auto& [created, id] : view.queues().by_creation()) {
+    const Queue& queue = view.queues().at(id);
+    if (!queue.is_kept) continue;
     queues.push_back("queue " + queue.name + " paused_until=" + record_clock(queue.paused_until) +
                      "\n");
-  });
+  }
   std::sort(queues.begin(), queues.end());
   for (const std::string& queue : queues) out += queue;
   const CountersChanged& c = view.counters();

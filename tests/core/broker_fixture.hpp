@@ -91,7 +91,7 @@ class BrokerFixture {
   void settle();
 
   [[nodiscard]] const Job& job(JobId id) const;
-  [[nodiscard]] bool has(JobId id) const { return broker.view().find(id) != nullptr; }
+  [[nodiscard]] bool has(JobId id) const { return broker.view().jobs().find(id) != nullptr; }
   [[nodiscard]] JobState state(JobId id) const { return job(id).state; }
 
   PlainFormat format;

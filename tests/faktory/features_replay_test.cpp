@@ -57,7 +57,7 @@ class Restarted {
         {.list = {rule},
          .find = [&](std::string_view queue) { return queue == rule.pattern ? &rule : nullptr; }},
         ledger_.latest_time());
-    const Throttle* const throttle = broker_.view().throttle_of(rule.pattern);
+    const Throttle* const throttle = broker_.view().throttles().table().find(rule.pattern);
     if (throttle == nullptr) return;
     std::uint64_t reserved = 0;
     each_job([&](const Job& job) {

@@ -94,7 +94,7 @@ TEST_CASE("service: draining refuses pushes") {
   const auto refused = served.service.push(kSmallJob, served.now);
   CHECK(refused.error().reason == PushRefusal::Reason::kStopping);
   CHECK(refused.error().text == "shutdown in progress");
-  CHECK(served.broker.view().job_count(JobState::kReady) == 0);
+  CHECK(served.broker.view().orders().count(JobState::kReady) == 0);
 }
 
 TEST_CASE("service: only clients that are through the handshake are counted") {

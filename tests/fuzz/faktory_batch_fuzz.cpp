@@ -47,8 +47,10 @@ std::map<JobBatchId, Members> members_of_batches(const View& view) {
     members.failing += job.has_mark(job_marks::kHasFailed) ? 1 : 0;
     members.unexecuted += job.has_mark(job_marks::kHasRun) ? 0 : 1;
   };
-  for (const JobState state : kTimedStates) view.page(state, {}, kAll, count);
-  view.each_queue([&](const Queue& queue) { view.page_ready(queue, {}, kAll, count); });
+  for (const JobState state : kTimedStates) view.jobs().page(state, {}, kAll, count);
+  for (const auto& [created, id] : view.queues().by_creation()) {
+    view.jobs().page_ready(view.queues().at(id), {}, kAll, count);
+  }
   return all;
 }
 

@@ -60,9 +60,9 @@ std::string shown_of(const std::string& golden) {
   std::string shown;
   start_on(copy, [&](const View& view) {
     for (JobId id = 1; id < view.counters().next_id; ++id) {
-      const Job* const job = view.find(id);
+      const Job* const job = view.jobs().find(id);
       if (job == nullptr) continue;
-      faktory::WorkUnits().render(*job, view.queue_of(*job).name, {}, shown);
+      faktory::WorkUnits().render(*job, view.queues().at(job->queue).name, {}, shown);
       shown += '\n';
     }
   });

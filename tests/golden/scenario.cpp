@@ -208,7 +208,7 @@ void lose_bodies(InMemoryServer& server) {
     say(server, "pusher",
         R"(PUSH {"jobtype":"T","args":[],"queue":"bodies","jid":")" + jid + "\"}");
     const View& view = server.broker().view();
-    const Job* const job = view.first_ready(*view.find_queue("bodies"));
+    const Job* const job = view.jobs().first_ready(*view.queues().find("bodies"));
     CHECK(job != nullptr);
     const JobId id = job->id;
     JobFields fields = job->fields();
@@ -250,7 +250,7 @@ std::string tell_features(const View& view, const Job& job) {
       " tracked=" + std::to_string(features.is_tracked) + " marks=" + std::to_string(job.marks);
   if (!features.key().empty()) text += " key=" + std::string(features.key());
   const faktory::WorkUnits format;
-  if (const Track* const track = view.progress_of(job, format.identify(job).jid)) {
+  if (const Track* const track = view.jobs().progress_of(job, format.identify(job).jid)) {
     text += "\n  track percent=" + std::to_string(track->percent) + " " + track->desc;
   }
   return text;
@@ -281,7 +281,7 @@ std::string tell_cron(const View& view) {
 
 std::string tell_throttles(const View& view) {
   std::string text;
-  view.page_throttles("", 100, [&text](const Throttle& throttle) {
+  view.throttles().table().page("", 100, [&text](const Throttle& throttle) {
     text += "throttle " + throttle.name +
             " by_hand=" + std::to_string(throttle.by_hand ? throttle.by_hand->concurrency : 0);
     if (throttle.by_hand && throttle.by_hand->per_key != 0) {
@@ -324,7 +324,7 @@ std::string tell_finished(const FinishedJobs& finished) {
 }
 
 std::string tell_attempts(const View& view, const Job& job) {
-  const Attempts* const attempts = view.attempts_of(job);
+  const Attempts* const attempts = view.jobs().attempts_of(job);
   if (attempts == nullptr) return "";
   std::string text;
   for (const Attempt& attempt : attempts->list) {
@@ -343,11 +343,12 @@ std::string tell_job(const View& view, const Job& job) {
   const Tallies tallies = job.tallies();
   std::string text =
       "job " + std::to_string(job.id) + (job.kind == JobKind::kWorkUnit ? " pushed" : " put") +
-      "\n  " + kStates[static_cast<std::size_t>(job.state)] + " in " + view.queue_of(job).name +
-      " pri=" + std::to_string(job.pri) + " sequence=" + std::to_string(job.sequence) +
-      " ttr_s=" + std::to_string(job.ttr_s) + " delay_s=" + std::to_string(job.delay_s) +
-      "\n  created_at=" + number(job.created_at) + " enqueued_at=" + number(job.enqueued_at) +
-      " when=" + number(job.when) + "\n  reserves=" + std::to_string(tallies.reserves) +
+      "\n  " + kStates[static_cast<std::size_t>(job.state)] + " in " +
+      view.queues().at(job.queue).name + " pri=" + std::to_string(job.pri) +
+      " sequence=" + std::to_string(job.sequence) + " ttr_s=" + std::to_string(job.ttr_s) +
+      " delay_s=" + std::to_string(job.delay_s) + "\n  created_at=" + number(job.created_at) +
+      " enqueued_at=" + number(job.enqueued_at) + " when=" + number(job.when) +
+      "\n  reserves=" + std::to_string(tallies.reserves) +
       " timeouts=" + std::to_string(tallies.timeouts) +
       " releases=" + std::to_string(tallies.releases) +
       " buries=" + std::to_string(tallies.buries) + " kicks=" + std::to_string(tallies.kicks);
@@ -389,16 +390,17 @@ std::string tell(const View& view) {
   std::string text;
   const CountersChanged& counters = view.counters();
   for (JobId id = 1; id < counters.next_id; ++id) {
-    if (const Job* const job = view.find(id)) text += tell_job(view, *job);
+    if (const Job* const job = view.jobs().find(id)) text += tell_job(view, *job);
   }
   // Tubes that only a client keeps come and go with it.
   std::map<std::string, std::string> queues;
-  view.each_queue([&](const Queue& queue) {
-    if (!queue.is_kept && queue.paused_until == Time{}) return;
+  for (const auto& [created, id] : view.queues().by_creation()) {
+    const Queue& queue = view.queues().at(id);
+    if (!queue.is_kept && queue.paused_until == Time{}) continue;
     queues[queue.name] = std::string(queue.is_kept ? " kept" : "") +
                          " paused_until=" + number(queue.paused_until) +
                          " pause_s=" + std::to_string(queue.pause_s);
-  });
+  }
   for (const auto& [name, what] : queues) text += "queue " + name + what + "\n";
   text += "counters next_id=" + std::to_string(counters.next_id) +
           " processed=" + std::to_string(counters.processed) +
@@ -411,7 +413,7 @@ std::string tell(const View& view) {
   }
   text += tell_batches(view) + tell_cron(view) + tell_throttles(view);
   text += tell_pushes(view.ended_pushes()) + tell_finished(view.finished());
-  if (view.track_count() > 0) text += "tracks " + std::to_string(view.track_count()) + "\n";
+  if (view.tracks().size() > 0) text += "tracks " + std::to_string(view.tracks().size()) + "\n";
   return text;
 }
 

@@ -58,7 +58,7 @@ class WebFixture {
   /// Lets bulk changes run to their end.
   void settle();
 
-  [[nodiscard]] const Job* find(JobId id) const { return broker.view().find(id); }
+  [[nodiscard]] const Job* find(JobId id) const { return broker.view().jobs().find(id); }
 
   Time now{std::chrono::seconds{1'700'000'000}};
   faktory::WorkUnits format;

@@ -26,7 +26,7 @@ struct SetClock {
     loop.ticker.work(loop.clock.now());
   }
   [[nodiscard]] std::uint64_t ready() const {
-    return loop.broker.view().job_count(JobState::kReady);
+    return loop.broker.view().orders().count(JobState::kReady);
   }
   [[nodiscard]] bool has_logged(std::string_view text) const {
     return logged.find(text) != std::string::npos;

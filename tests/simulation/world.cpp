@@ -215,7 +215,7 @@ void World::live() {
     return callback_job(bid, role);
   };
   model_.has_batch = [this](const std::string& bid) {
-    return process_->broker.view().find_batch(*parse_bid(bid)) != nullptr;
+    return process_->broker.view().batches().find(*parse_bid(bid)) != nullptr;
   };
   model_.send_away = [this](Time now) { send_away(now); };
   model_.has_moved = [this](JobId id, const ModelJob& job) {
@@ -255,7 +255,7 @@ void World::live() {
     disk_.set_watched(false);
   }
   if (!is_orderly) disk_.die();
-  totals_.jobs_rewritten += broker.view().jobs_rewritten();
+  totals_.jobs_rewritten += broker.ledger().jobs_rewritten();
   totals_.segments_removed += process_->main.compactor.removed_segments();
   count_features();
   process_.reset();
@@ -444,7 +444,7 @@ void World::spread_retries() {
        std::string(set == JobState::kDead ? "dead" : "retrying") + " jobs");
   std::map<JobId, std::uint32_t> former;
   for (const JobId id : model_.in_order(set, "")) {
-    former[id] = process_->broker.view().find(id)->delay_s;
+    former[id] = process_->broker.view().jobs().find(id)->delay_s;
   }
   BulkChanges changes(process_->broker);
   demand(
@@ -482,7 +482,7 @@ void World::move_jobs() {
 /// As older versions left them.
 void World::forget_delays(const std::map<JobId, std::uint32_t>& former) {
   for (const auto& [id, delay_s] : former) {
-    const Job* const job = process_->broker.view().find(id);
+    const Job* const job = process_->broker.view().jobs().find(id);
     if (job == nullptr || job->state != JobState::kScheduled) continue;
     JobChanged record{.id = id, .fields = job->fields()};
     record.fields.delay_s = delay_s;
@@ -517,7 +517,7 @@ void World::step_wall_clock() {
 void World::compare_bodies() {
   const View& view = process_->broker.view();
   for (const auto& [id, expected] : model_.facts.jobs) {
-    const Job& job = *view.find(id);
+    const Job& job = *view.jobs().find(id);
     if (!job.log.place.is_in_log()) continue;
     // The recorder itself ends the process where a body cannot be read.
     const auto body = process_->recorder.PassingJournal::read(job.body_at(), job.body_bytes);
@@ -581,7 +581,7 @@ void World::work(Time now) {
 
 JobId World::callback_job(const std::string& bid, const std::string& role) const {
   const auto id = parse_bid(bid);
-  const JobBatch* const batch = id ? process_->broker.view().find_batch(*id) : nullptr;
+  const JobBatch* const batch = id ? process_->broker.view().batches().find(*id) : nullptr;
   return batch == nullptr ? 0 : batch->fields.callback_job(role_named(role));
 }
 

@@ -74,7 +74,7 @@ Answer<JobId> Broker::put(const NewJob& job, Time now, std::string_view worker) 
       if (admitted.error() != Refusal::kNotUnique) return admitted.error();
       ++parts_->tally.locks_denied;
       if (job.conflict != UniqueConflict::kAccept) return Refusal::kNotUnique;
-      return view().find_lock_holder(job.features->lock_key)->id;
+      return view().jobs().find_lock_holder(job.features->lock_key)->id;
     }
   }
   if (job.is_lock_without_time) ++parts_->tally.locks_without_time;

@@ -41,7 +41,7 @@ std::optional<std::uint64_t> BulkChanges::start(Request request, Time now) {
   // A reserved job belongs to its worker. Taking it away is a request of its own.
   std::erase(change.request.states, JobState::kReserved);
   for (; change.next_state < change.request.states.size(); ++change.next_state) {
-    change.progress.to_look_at += broker_.view().scan_length(order_of(change));
+    change.progress.to_look_at += broker_.view().jobs().scan_length(order_of(change));
   }
   change.next_state = 0;
   running_.push_back(std::move(change));
@@ -89,7 +89,7 @@ void BulkChanges::begin_state(Change& change) const {
   if (backwards.state == JobState::kReady) return;
   backwards.is_backwards = true;
   std::optional<ScanPlace> last;
-  const ScanEnd end = broker_.view().scan(backwards, {}, kSliceChanges, [&](const Job& job) {
+  const ScanEnd end = broker_.view().jobs().scan(backwards, {}, kSliceChanges, [&](const Job& job) {
     last = place_of(job, change.clock);
     return false;
   });
@@ -106,24 +106,27 @@ std::vector<JobId> BulkChanges::collect(Change& change) const {
   Steps steps(kSliceSteps);
   bool is_past_last = false;
   const std::uint64_t left = change.request.bounds.changes_max - change.progress.changed;
-  const ScanEnd end = view.scan(order_of(change), change.after, kSliceChanges, [&](const Job& job) {
-    const bool has_when = job.state != JobState::kReady;
-    if (has_when && change.last) {
-      is_past_last = *change.last < place_of(job, change.clock);
-      if (is_past_last) return false;
-    }
-    if (!is_meant(change, job)) return true;
-    // By the record's length, which includes error texts.
-    read_bytes += encoded_bytes(job, view.queue_of(job).name, view.attempts_of(job));
-    const JobMatcher& matches = change.request.matches;
-    const Match match = matches ? matches(job, view.queue_of(job), steps) : Match::kYes;
-    if (match == Match::kUnfinished) {
-      change.asked = job.id;
-      return false;
-    }
-    if (match == Match::kYes) ids.push_back(job.id);
-    return read_bytes < kSliceBodyBytes && ids.size() < left;
-  });
+  const ScanEnd end =
+      view.jobs().scan(order_of(change), change.after, kSliceChanges, [&](const Job& job) {
+        const bool has_when = job.state != JobState::kReady;
+        if (has_when && change.last) {
+          is_past_last = *change.last < place_of(job, change.clock);
+          if (is_past_last) return false;
+        }
+        if (!is_meant(change, job)) return true;
+        // By the record's length, which includes error texts.
+        read_bytes +=
+            encoded_bytes(job, view.queues().at(job.queue).name, view.jobs().attempts_of(job));
+        const JobMatcher& matches = change.request.matches;
+        const Match match =
+            matches ? matches(job, view.queues().at(job.queue), steps) : Match::kYes;
+        if (match == Match::kUnfinished) {
+          change.asked = job.id;
+          return false;
+        }
+        if (match == Match::kYes) ids.push_back(job.id);
+        return read_bytes < kSliceBodyBytes && ids.size() < left;
+      });
   change.progress.looked_at += end.jobs;
   change.after = end.next;
   change.is_state_over = !end.next || is_past_last;
@@ -134,11 +137,11 @@ std::vector<JobId> BulkChanges::collect(Change& change) const {
 std::vector<JobId> BulkChanges::ask_again(Change& change) const {
   const View& view = broker_.view();
   const JobId id = std::exchange(change.asked, 0);
-  const Job* job = view.find(id);
+  const Job* job = view.jobs().find(id);
   const bool is_there = job != nullptr && job->state == order_of(change).state;
   if (!is_there || !is_meant(change, *job)) return {};
   Steps steps(kSliceSteps);
-  const Match match = change.request.matches(*job, view.queue_of(*job), steps);
+  const Match match = change.request.matches(*job, view.queues().at(job->queue), steps);
   if (match == Match::kUnfinished) change.asked = id;
   return match == Match::kYes ? std::vector<JobId>{id} : std::vector<JobId>{};
 }
@@ -185,7 +188,7 @@ bool BulkChanges::work(Time now) {
   if (change.has_work()) {
     running_.push_back(std::move(change));
   } else {
-    const Queue* queue = broker_.view().find_queue(change.request.queue);
+    const Queue* queue = broker_.view().queues().find(change.request.queue);
     // With jobs left in it the queue stays as it was, and a pause stays in force.
     if (change.request.forgets_queue && queue != nullptr && queue->job_count() == 0) {
       static_cast<void>(broker_.admin().forget_queue(change.request.queue, now));

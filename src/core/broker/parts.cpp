@@ -69,6 +69,6 @@ BrokerParts::BrokerParts(Ledger& given, const WorkUnitFormat& format,
                   .waits = waits,
                   .pauses = pauses},
                  clients),
-      view(ledger, clients.all(), workers.all(), tally) {}
+      view(ledger.store(), clients.all(), workers.all(), tally) {}
 
 }  // namespace millrace

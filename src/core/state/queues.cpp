@@ -68,6 +68,17 @@ const Queue* Queues::find(std::string_view name) const {
   return const_cast<Queues*>(this)->find(name);
 }
 
+std::uint64_t Queues::page(std::uint64_t begin, std::uint64_t end, std::size_t limit,
+                           const std::function<void(const Queue&)>& visit) const {
+  auto place = creation_.lower_bound(begin);
+  for (; place != creation_.end() && place->first < end; ++place, --limit) {
+    // The place to continue at. It may be removed until then: the next one after it will do.
+    if (limit == 0) return place->first;
+    visit(at(place->second));
+  }
+  return end;
+}
+
 void Queues::end_pause() {
   CHECK(!pause_ends_.empty());
   const QueueId id = pause_ends_.begin()->second;

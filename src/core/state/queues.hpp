@@ -3,7 +3,9 @@
 #include <absl/container/btree_map.h>
 #include <absl/container/btree_set.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -76,7 +78,12 @@ class Queues {
   /// Place of creation to queue.
   using Creation = absl::btree_map<std::uint64_t, QueueId>;
   [[nodiscard]] const Creation& by_creation() const { return creation_; }
+  /// The place after all that are there now.
   [[nodiscard]] std::uint64_t next_creation() const { return next_creation_; }
+  /// Up to `limit` of them, from place `begin` in that order and before place `end`. Answers the
+  /// place to go on from, `end` when there are no more.
+  std::uint64_t page(std::uint64_t begin, std::uint64_t end, std::size_t limit,
+                     const std::function<void(const Queue&)>& visit) const;
 
   /// Those that are kept or have a ready job, in no order.
   [[nodiscard]] const std::vector<QueueId>& listed() const { return listed_; }

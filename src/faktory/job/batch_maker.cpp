@@ -138,7 +138,7 @@ Result<JobBatchId, RefusedJob> BatchMaker::add(std::string_view json, Time now) 
   if (!asked->parent_bid.empty()) {
     batch.parent = parse_bid(asked->parent_bid).value_or(0);
     const std::string shown = asked->parent_bid.substr(0, kEchoedValueBytes);
-    if (broker_.view().find_batch(batch.parent) == nullptr) {
+    if (broker_.view().batches().find(batch.parent) == nullptr) {
       return RefusedJob{JobReason::kNoSuchBatch, shown};
     }
   }

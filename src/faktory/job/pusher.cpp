@@ -61,7 +61,7 @@ Result<JobId, RefusedJob> Pusher::put(const NewJob& job, Time now, std::string_v
   RefusedJob refused = refused_by_broker(id.error());
   if (id.error() == Refusal::kNoSuchBatch) refused.detail = format_bid(job.features->batch);
   if (id.error() == Refusal::kNotUnique && job.conflict == UniqueConflict::kName) {
-    const Job* const holder = broker_.view().find_lock_holder(job.features->lock_key);
+    const Job* const holder = broker_.view().jobs().find_lock_holder(job.features->lock_key);
     if (holder != nullptr) refused.detail = format_.identify(*holder).jid;
   }
   return refused;

@@ -16,16 +16,16 @@ namespace {
 
 /// The named queues, or with the wildcard all of them. Tubes whose names FWP cannot write are left
 /// out.
-template <typename Queues>
-std::vector<std::string> names_of(const Queues& queues, const View& view) {
+template <typename Named>
+std::vector<std::string> names_of(const Named& named, const Queues& queues) {
   std::vector<std::string> names;
   const auto add = [&](std::string_view name) {
     if (is_queue_name(name)) names.emplace_back(name);
   };
-  if (queues.is_all) {
-    view.each_queue([&](const Queue& queue) { add(queue.name); });
+  if (named.is_all) {
+    for (const auto& [created, id] : queues.by_creation()) add(queues.at(id).name);
   } else {
-    for (const std::string_view name : queues.names) add(name);
+    for (const std::string_view name : named.names) add(name);
   }
   return names;
 }
@@ -131,13 +131,13 @@ void FaktorySession::execute(const PauseQueues& queues, Time now) {
       is_pause ? std::nullopt : std::optional<std::uint32_t>(0);
   answer_long_task(shared_.broker.admin().pause_queues(
       // Names are copied at the start: queues that come later are not paused.
-      client_, names_of(queues, shared_.broker.view()), seconds, now));
+      client_, names_of(queues, shared_.broker.view().queues()), seconds, now));
 }
 
 void FaktorySession::execute(const RemoveQueues& queues, Time now) {
   note("queues/delete", describe(queues), now);
-  answer_long_task(
-      shared_.broker.admin().remove_queues(client_, names_of(queues, shared_.broker.view()), now));
+  answer_long_task(shared_.broker.admin().remove_queues(
+      client_, names_of(queues, shared_.broker.view().queues()), now));
 }
 
 void FaktorySession::execute(const Mutate& mutate, Time now) {

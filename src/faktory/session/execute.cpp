@@ -65,9 +65,9 @@ std::string render_batch_status(const JobBatch& batch, WallClock clock) {
 
 /// How long the next job of the queue has been waiting in it, in seconds; 0 without such a job.
 double latency_of(const View& view, std::string_view name, Time now) {
-  const Queue* queue = is_queue_name(name) ? view.find_queue(name) : nullptr;
+  const Queue* queue = is_queue_name(name) ? view.queues().find(name) : nullptr;
   // The next job is not always the oldest: a more urgent one may be before it.
-  const Job* job = queue == nullptr ? nullptr : view.first_ready(*queue);
+  const Job* job = queue == nullptr ? nullptr : view.jobs().first_ready(*queue);
   if (job == nullptr || job->enqueued_at > now) return 0;
   return std::chrono::duration<double>(now - job->enqueued_at).count();
 }
@@ -164,7 +164,7 @@ void FaktorySession::answer_fetch(const Delivery& delivery) {
   }
   const Job& job = *delivery.job;
   const Lsn needs = shared_.broker.ledger().needed_for(job);
-  const std::string_view queue = shared_.broker.view().queue_of(job).name;
+  const std::string_view queue = shared_.broker.view().queues().at(job.queue).name;
   if (job.body_bytes > WorkUnitFormat::kLongBodyBytes) {
     answer_long_job(job, queue, needs);
   } else {
@@ -182,7 +182,7 @@ void FaktorySession::answer_fetch(const Delivery& delivery) {
 
 void FaktorySession::answer_long_job(const Job& job, std::string_view queue, Lsn needs) {
   const View& view = shared_.broker.view();
-  const BodyPin body = view.pin_body(job);
+  const BodyPin body = view.jobs().pin_body(job);
   std::optional<LongText> shown = shared_.format.render_long(job, queue, view.wall_clock(), body);
   if (shown) return begin_long_reply(reply::long_bulk(std::move(*shown)), needs);
   // Its first slice is worked by the next `resume`: this may be inside of the broker. Its reply
@@ -266,7 +266,7 @@ void FaktorySession::execute(const NewBatch& batch, Time now) {
 void FaktorySession::execute(const UseBatch& use, Time now) {
   Broker& broker = shared_.broker;
   const JobBatchId id = parse_bid(use.bid).value_or(0);
-  const JobBatch* const batch = broker.view().find_batch(id);
+  const JobBatch* const batch = broker.view().batches().find(id);
   if (batch == nullptr) {
     const std::string shown(use.bid.substr(0, kEchoBytesMax));
     return reply::error(output_, reply::no_such_batch(shown));

@@ -21,8 +21,10 @@ using OrderedJson = nlohmann::ordered_json;
 /// with ready jobs.
 QueueSizes queue_sizes(const View& view) {
   QueueSizes sizes;
-  view.each_listed_queue(
-      [&](const Queue& queue) { sizes.emplace_back(queue.name, queue.ready.size()); });
+  for (const QueueId id : view.queues().listed()) {
+    const Queue& queue = view.queues().at(id);
+    sizes.emplace_back(queue.name, queue.ready.size());
+  }
   return sizes;
 }
 
@@ -48,10 +50,10 @@ std::string write_sizes(QueueSizes sizes) {
 }
 
 OrderedJson render_sets(const View& view) {
-  return {{"dead", view.job_count(JobState::kDead)},
-          {"retries", view.job_count(JobState::kRetrying)},
-          {"scheduled", view.job_count(JobState::kScheduled)},
-          {"working", view.job_count(JobState::kReserved)}};
+  return {{"dead", view.orders().count(JobState::kDead)},
+          {"retries", view.orders().count(JobState::kRetrying)},
+          {"scheduled", view.orders().count(JobState::kScheduled)},
+          {"working", view.orders().count(JobState::kReserved)}};
 }
 
 /// A periodic task of the reference. This server does nothing in cycles, so it counts none.
@@ -63,10 +65,12 @@ OrderedJson render_task(std::uint64_t enqueued, std::uint64_t size) {
 OrderedJson render_tasks(const View& view) {
   const Tally& tally = view.tally();
   OrderedJson tasks;
-  tasks["Busy"] = {{"reaped", tally.reservations_expired}, {"size", view.worker_held_count()}};
-  tasks["Dead"] = render_task(tally.dead_purged, view.job_count(JobState::kDead));
-  tasks["Retries"] = render_task(tally.retries_enqueued, view.job_count(JobState::kRetrying));
-  tasks["Scheduled"] = render_task(tally.scheduled_enqueued, view.job_count(JobState::kScheduled));
+  tasks["Busy"] = {{"reaped", tally.reservations_expired},
+                   {"size", view.orders().worker_held_count()}};
+  tasks["Dead"] = render_task(tally.dead_purged, view.orders().count(JobState::kDead));
+  tasks["Retries"] = render_task(tally.retries_enqueued, view.orders().count(JobState::kRetrying));
+  tasks["Scheduled"] =
+      render_task(tally.scheduled_enqueued, view.orders().count(JobState::kScheduled));
   tasks["Workers"] = {{"reaped", tally.workers_reaped}, {"size", view.workers().size()}};
   return tasks;
 }
@@ -80,7 +84,7 @@ OrderedJson render_jobs(const View& view, std::size_t queue_count) {
   jobs["tasks"] = render_tasks(view);
   jobs["total_failures"] = counters.failed;
   jobs["total_processed"] = counters.processed;
-  jobs["total_enqueued"] = view.job_count(JobState::kReady);
+  jobs["total_enqueued"] = view.orders().count(JobState::kReady);
   jobs["total_queues"] = queue_count;
   return jobs;
 }

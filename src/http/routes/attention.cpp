@@ -86,7 +86,7 @@ void look_at_limit(const Broker& broker, std::vector<Concern>& found) {
 }
 
 void look_at_bodies(const View& view, std::vector<Concern>& found) {
-  const std::size_t count = view.unreadable_count();
+  const std::size_t count = view.jobs().unreadable_count();
   if (count == 0) return;
   found.push_back({.level = Level::kTrouble,
                    .kind = "bodies",

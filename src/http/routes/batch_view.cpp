@@ -49,14 +49,14 @@ const char* name_of(CallbackState state) {
 /// Whether the batch goes on only when somebody retries the dead job of this callback.
 bool is_stuck(const JobBatchFields& fields, BatchRole role, const View& view) {
   if (fields.callback(role) != CallbackState::kEnqueued) return false;
-  const Job* const job = view.find(fields.callback_job(role));
+  const Job* const job = view.jobs().find(fields.callback_job(role));
   return job != nullptr && job->state == JobState::kDead;
 }
 
 /// The state of the callback's job; null: it is not there.
 Json job_state_of(const JobBatchFields& fields, BatchRole role, const View& view) {
   if (fields.callback(role) != CallbackState::kEnqueued) return nullptr;
-  const Job* const job = view.find(fields.callback_job(role));
+  const Job* const job = view.jobs().find(fields.callback_job(role));
   return job == nullptr ? Json(nullptr) : Json(http::name_of(job->state));
 }
 
@@ -127,7 +127,7 @@ Json count_members(const JobBatch& batch, const View& view) {
     std::uint64_t count = 0;
     if (found < batch.fields.pending && steps_left > 0) {
       const ScanOrder order{.state = state, .batch = batch.id};
-      const ScanEnd end = view.scan(order, {}, steps_left, [&](const Job&) {
+      const ScanEnd end = view.jobs().scan(order, {}, steps_left, [&](const Job&) {
         ++count;
         return ++found < batch.fields.pending;
       });
@@ -142,9 +142,9 @@ Json count_members(const JobBatch& batch, const View& view) {
 /// The parent, its parent and so on; the outermost first.
 Json show_ancestors(const JobBatch& batch, const View& view) {
   Json ancestors = Json::array();
-  const JobBatch* each = view.find_batch(batch.parent);
+  const JobBatch* each = view.batches().find(batch.parent);
   for (; each != nullptr && ancestors.size() < kAncestorsShownMax;
-       each = view.find_batch(each->parent)) {
+       each = view.batches().find(each->parent)) {
     ancestors.push_back(row_of(*each, view));
   }
   std::reverse(ancestors.begin(), ancestors.end());
@@ -255,7 +255,7 @@ Json batch_of(const Job& job, const View& view) {
   if (!job.features || job.features->batch == 0) return nullptr;
   return {{"bid", format_bid(job.features->batch)},
           {"role", name_of(job.features->batch_role())},
-          {"is_there", view.find_batch(job.features->batch) != nullptr}};
+          {"is_there", view.batches().find(job.features->batch) != nullptr}};
 }
 
 }  // namespace millrace::http

@@ -90,7 +90,7 @@ class BatchPage {
 
 const JobBatch* find_batch(const Call& call) {
   const auto id = parse_bid(call.name);
-  return id ? call.site.broker.view().find_batch(*id) : nullptr;
+  return id ? call.site.broker.view().batches().find(*id) : nullptr;
 }
 
 Response say_no_batch() {

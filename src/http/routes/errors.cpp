@@ -50,7 +50,8 @@ void add(const Job& job, const View& view, Groups& groups) {
   group.first = std::min(group.first, failure->failed_at);
   group.last = std::max(group.last, failure->failed_at);
   // A set, so that a queue is named once. More would not fit into a row.
-  if (group.queues.size() < kQueuesOfErrorMax) group.queues.insert(view.queue_of(job).name);
+  if (group.queues.size() < kQueuesOfErrorMax)
+    group.queues.insert(view.queues().at(job.queue).name);
 }
 
 Json show(const Groups& groups, WallClock clock) {
@@ -103,13 +104,14 @@ Json show_cursor(Set set, const std::optional<ScanPlace>& next) {
   return at + 1 < kSetNames.size() ? Json(kSetNames[at + 1]) : Json(nullptr);
 }
 
-ScanEnd scan(const View& view, const Place& place, const View::JobVisitor& visit) {
-  if (place.set == Set::kBefore) return view.scan_failed_before(place.after, kSearchSteps, visit);
+ScanEnd scan(const View& view, const Place& place, const JobsView::Visitor& visit) {
+  if (place.set == Set::kBefore)
+    return view.jobs().scan_failed_before(place.after, kSearchSteps, visit);
   // The latest of the dead first: people come to look at these.
   const bool is_dead = place.set == Set::kDead;
   const ScanOrder order{.state = is_dead ? JobState::kDead : JobState::kRetrying,
                         .is_backwards = is_dead};
-  return view.scan(order, place.after, kSearchSteps, [&](const Job& job) {
+  return view.jobs().scan(order, place.after, kSearchSteps, [&](const Job& job) {
     visit(job);
     return true;
   });
@@ -123,8 +125,9 @@ Response list_errors(const Call& call) {
   const View& view = call.site.broker.view();
   Groups groups;
   const ScanEnd end = scan(view, *place, [&](const Job& job) { add(job, view, groups); });
-  const std::uint64_t all = view.job_count(JobState::kRetrying) + view.job_count(JobState::kDead) +
-                            view.failed_before_count();
+  const std::uint64_t all = view.orders().count(JobState::kRetrying) +
+                            view.orders().count(JobState::kDead) +
+                            view.orders().failed_before().size();
   return {.body = dump({{"groups", show(groups, view.wall_clock())},
                         {"looked_at", end.jobs},
                         {"to_look_at", all},

@@ -53,7 +53,7 @@ Response change_one(const Call& call, Mutation::Action action) {
   const auto seen = read_seen(call.request.members);
   if (!seen) return refuse(400, seen.error().text);
   const JobId id = parse_number<JobId>(call.name).value_or(0);
-  const Job* job = broker.view().find(id);
+  const Job* job = broker.view().jobs().find(id);
   if (job == nullptr) return say_gone(call);
   // Kept: the change may remove the job, or move it on to a waiting worker.
   const JobState before = job->state;
@@ -83,7 +83,7 @@ Response change_one(const Call& call, Mutation::Action action) {
   if (!done && !to->empty()) return refuse(409, concat("this job is in ", *to, " already"));
   if (!done) return refuse(409, concat("this job is ", name_of(before), " already"));
   // Asked for again: `job` is no longer valid when it was deleted.
-  const Job* left = broker.view().find(id);
+  const Job* left = broker.view().jobs().find(id);
   return {.body = dump({{"id", id}, {"state", left ? Json(name_of(left->state)) : Json(nullptr)}}),
           .is_change = true};
 }
@@ -124,7 +124,7 @@ Response say_pushed(const Site& site, const Result<JobId, PushRefusal>& id,
   Json pushed{{"id", *id}, {"state", nullptr}};
   // A worker that waited for it may hold it by now. It has ended only if the push is one that was
   // sent again, and is remembered.
-  if (const Job* const job = site.broker.view().find(*id)) {
+  if (const Job* const job = site.broker.view().jobs().find(*id)) {
     pushed["jid"] = site.format.identify(*job).jid;
     pushed["state"] = name_of(job->state);
   } else {
@@ -200,7 +200,7 @@ Response change_jobs(const Call& call) {
   std::uint64_t changed = 0;
   std::uint64_t gone = 0;
   for (const JobId id : *ids) {
-    const Job* job = call.site.broker.view().find(id);
+    const Job* job = call.site.broker.view().jobs().find(id);
     if (job == nullptr) {
       ++gone;
     } else if (is_meant(*job, *seen) && change(call, *job, wanted)) {

@@ -206,7 +206,7 @@ class Matcher {
     const auto is_then = [this](Time at) { return at >= failed_since_ && at < failed_until_; };
     const Failure* const failure = job.failure();
     if (failure != nullptr && is_then(failure->failed_at)) return true;
-    const Attempts* const attempts = view_->attempts_of(job);
+    const Attempts* const attempts = view_->jobs().attempts_of(job);
     return attempts != nullptr &&
            std::ranges::any_of(attempts->list, is_then, [](const Attempt& a) { return a.ended; });
   }

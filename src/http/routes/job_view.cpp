@@ -34,7 +34,7 @@ Json show_expiry(const Job& job) {
 
 /// What was told of the progress of the job of that name; null: nothing.
 Json show_track(const Job& job, std::string_view jid, const View& view) {
-  const Track* const track = view.progress_of(job, jid);
+  const Track* const track = view.jobs().progress_of(job, jid);
   if (track == nullptr) return nullptr;
   return {{"percent", track->percent == kNoPercent ? Json(nullptr) : Json(track->percent)},
           {"desc", text_or_null(track->desc)},
@@ -44,7 +44,7 @@ Json show_track(const Job& job, std::string_view jid, const View& view) {
 /// Why no worker gets a job that is ready; null: nothing but the jobs before it.
 Json show_hold(const Job& job, const WorkUnitFormat::Type& type, const View& view, Time now) {
   if (job.state != JobState::kReady) return nullptr;
-  const Queue& queue = view.queue_of(job);
+  const Queue& queue = view.queues().at(job.queue);
   if (queue.is_paused(now)) {
     const bool ends = queue.paused_until != kNever;
     return {{"reason", "paused"},
@@ -109,7 +109,7 @@ Json show(const Attempt& attempt, const Failure* failure, WallClock clock) {
 /// The job's last runs that did not end well, oldest first.
 Json show_attempts(const Job& job, const View& view) {
   Json shown = Json::array();
-  const Attempts* const attempts = view.attempts_of(job);
+  const Attempts* const attempts = view.jobs().attempts_of(job);
   if (attempts == nullptr) return shown;
   for (const Attempt& attempt : attempts->list) {
     shown.push_back(show(attempt, job.failure(), view.wall_clock()));
@@ -119,7 +119,7 @@ Json show_attempts(const Job& job, const View& view) {
 
 /// How long 95 % of the runs of its queue took at most.
 Json usual_run(const Job& job, const View& view) {
-  const auto& meter = view.queue_of(job).meter;
+  const auto& meter = view.queues().at(job.queue).meter;
   return meter ? show_length(meter->run.quantile(0.95)) : Json(nullptr);
 }
 
@@ -150,7 +150,7 @@ Json failure_of(const Failure& failure, WallClock clock) {
 /// for the same now: the configuration may have changed. Null: nobody knows.
 Json why_next(const Job& job, const Site& site) {
   const Failure* const failure = job.failure();
-  const Attempts* const attempts = site.broker.view().attempts_of(job);
+  const Attempts* const attempts = site.broker.view().jobs().attempts_of(job);
   const bool is_known = failure != nullptr && attempts != nullptr && !attempts->list.empty() &&
                         attempts->list.back().has_failure;
   if (job.state != JobState::kRetrying || !is_known || job.when != failure->next_at) return nullptr;
@@ -190,11 +190,11 @@ Json body_of(std::string_view body) {
 }  // namespace
 
 Json show_counts(const View& view) {
-  return {{"ready", view.job_count(JobState::kReady)},
-          {"reserved", view.job_count(JobState::kReserved)},
-          {"scheduled", view.job_count(JobState::kScheduled)},
-          {"retrying", view.job_count(JobState::kRetrying)},
-          {"dead", view.job_count(JobState::kDead)}};
+  return {{"ready", view.orders().count(JobState::kReady)},
+          {"reserved", view.orders().count(JobState::kReserved)},
+          {"scheduled", view.orders().count(JobState::kScheduled)},
+          {"retrying", view.orders().count(JobState::kRetrying)},
+          {"dead", view.orders().count(JobState::kDead)}};
 }
 
 Json row_of(const Job& job, const Site& site) {
@@ -206,7 +206,7 @@ Json row_of(const Job& job, const Site& site) {
   row["type"] = summary.type;
   // Beanstalk jobs may look like work units. This says which protocol brought it.
   row["is_pushed"] = job.kind == JobKind::kWorkUnit;
-  row["queue"] = site.broker.view().queue_of(job).name;
+  row["queue"] = site.broker.view().queues().at(job.queue).name;
   row["state"] = name_of(job.state);
   row["args"] = text_of(cut(summary.args, WorkUnitFormat::kSummaryArgsBytes));
   row["is_cut"] = summary.is_cut;
@@ -255,7 +255,7 @@ std::string write_detail(const Job& job, const Site& site, Time now) {
   if (job.has_body() &&
       job.body_bytes <= (is_pushed ? kBodyRenderedBytesMax : kBodyShownBytesMax) &&
       (is_pushed || site.format.summarize(job).is_work_unit)) {
-    site.format.render_whole(job, site.broker.view().queue_of(job).name, clock, unit);
+    site.format.render_whole(job, site.broker.view().queues().at(job.queue).name, clock, unit);
   }
   if (!is_pushed) detail["body"] = job.has_body() ? body_of(job.body_view()) : Json(nullptr);
   if (is_pushed) detail["body"] = unit.empty() ? Json(nullptr) : body_of(unit);

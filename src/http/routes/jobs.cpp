@@ -85,7 +85,7 @@ class JobWalk {
     Steps steps(kSliceSteps);
     bool goes_on = true;
     if (const JobId id = std::exchange(asked_, 0); id != 0) {
-      const Job* job = view_.find(id);
+      const Job* job = view_.jobs().find(id);
       goes_on = job == nullptr || job->state != order_.state || look_at(*job, steps, found);
     }
     if (goes_on && steps_left_ > 0 && !is_at_end_) scan(steps, found);
@@ -96,7 +96,7 @@ class JobWalk {
 
   [[nodiscard]] Json progress() const {
     return {{"looked_at", looked_at_},
-            {"to_look_at", view_.scan_length(order_)},
+            {"to_look_at", view_.jobs().scan_length(order_)},
             {"next", is_at_end_ ? Json(nullptr) : Json(show_place(*after_))}};
   }
 
@@ -104,7 +104,7 @@ class JobWalk {
   using Found = std::function<bool(const Job&)>;
 
   void scan(Steps& steps, const Found& found) {
-    const ScanEnd end = view_.scan(order_, after_, steps_left_, [&](const Job& job) {
+    const ScanEnd end = view_.jobs().scan(order_, after_, steps_left_, [&](const Job& job) {
       const bool is_read = reads_all_ || (reads_put_ && job.kind == JobKind::kBytes);
       // Bodies may have to be read from the disk: a request is bounded by their bytes too.
       if (is_read) read_bytes_ += job.body_bytes;
@@ -117,7 +117,7 @@ class JobWalk {
   }
 
   bool look_at(const Job& job, Steps& steps, const Found& found) {
-    const Match match = matches_ ? matches_(job, view_.queue_of(job), steps) : Match::kYes;
+    const Match match = matches_ ? matches_(job, view_.queues().at(job.queue), steps) : Match::kYes;
     if (match == Match::kUnfinished) {
       asked_ = job.id;
       return false;
@@ -187,7 +187,7 @@ struct Breakdown {
   NameCounts types;
 
   void add(const Job& job, const Site& site) {
-    queues.add(site.broker.view().queue_of(job).name);
+    queues.add(site.broker.view().queues().at(job.queue).name);
     types.add(site.format.summarize(job).type);
   }
 };
@@ -225,7 +225,7 @@ struct Finding {
         jid(call.name),
         hash(site.format.hash_of_name(jid)),
         // One further, to know whether there are more.
-        ids(site.broker.view().named(hash, kNamesakesShownMax + 1)),
+        ids(site.broker.view().jobs().named(hash, kNamesakesShownMax + 1)),
         ended_to(site.broker.finished().end()) {
     has_more = ids.size() > kNamesakesShownMax;
     if (has_more) ids.pop_back();
@@ -239,7 +239,7 @@ struct Finding {
     if (!site.broker.finished().hash_some_names(ended_to)) return false;
     const View& view = site.broker.view();
     for (std::size_t bytes = 0; !ids.empty() && bytes < kNamesakesBytes; ids.pop_back()) {
-      const Job* job = view.find(ids.back());
+      const Job* job = view.jobs().find(ids.back());
       if (job == nullptr) continue;
       bytes += job->body_bytes;
       // Another jid may have the same hash.
@@ -282,9 +282,9 @@ Response go_on_finding(const std::shared_ptr<Finding>& finding, Time now) {
 /// rendered.
 std::optional<LongText> long_body(const Job& job, const View& view, const WorkUnitFormat& format) {
   if (job.body_bytes <= WorkUnitFormat::kLongBodyBytes) return std::nullopt;
-  const BodyPin pin = view.pin_body(job);
+  const BodyPin pin = view.jobs().pin_body(job);
   if (job.kind == JobKind::kWorkUnit) {
-    return format.render_whole_long(job, view.queue_of(job).name, view.wall_clock(), pin);
+    return format.render_whole_long(job, view.queues().at(job.queue).name, view.wall_clock(), pin);
   }
   LongText text;
   text.add(pin->view(), pin);
@@ -293,7 +293,7 @@ std::optional<LongText> long_body(const Job& job, const View& view, const WorkUn
 
 const Job* find_job(const Call& call) {
   const auto id = parse_number<JobId>(call.name);
-  return id ? call.site.broker.view().find(*id) : nullptr;
+  return id ? call.site.broker.view().jobs().find(*id) : nullptr;
 }
 
 }  // namespace
@@ -318,7 +318,7 @@ Response count_jobs(const Call& call) {
   Json count;
   // The server has the number: nothing need be walked.
   if (search->filter.is_empty() && !search->wants_breakdown) {
-    const std::uint64_t all = view.job_count(search->order.state);
+    const std::uint64_t all = view.orders().count(search->order.state);
     count.update({{"matched", all}, {"looked_at", all}, {"to_look_at", all}, {"next", nullptr}});
     return {.body = dump(count)};
   }
@@ -355,7 +355,8 @@ Response show_body(const Call& call) {
     response.body = job->body_view();
   } else {
     const View& view = call.site.broker.view();
-    call.site.format.render_whole(*job, view.queue_of(*job).name, view.wall_clock(), response.body);
+    call.site.format.render_whole(*job, view.queues().at(job->queue).name, view.wall_clock(),
+                                  response.body);
   }
   // A download: a body may be a page with scripts, which must not run as ours.
   response.headers["Content-Disposition"] =

@@ -25,12 +25,12 @@ std::string concern_sentence(const Situation& situation) {
 std::string health_sentence(const Site& site, const Situation& situation) {
   if (!situation.concerns.empty()) return concern_sentence(situation);
   const View& view = site.broker.view();
-  const std::uint64_t ready = view.job_count(JobState::kReady);
-  const std::uint64_t reserved = view.job_count(JobState::kReserved);
+  const std::uint64_t ready = view.orders().count(JobState::kReady);
+  const std::uint64_t reserved = view.orders().count(JobState::kReserved);
   if (view.counters().next_id <= 1) {
     return "All is well: ready for the first job.";
   }
-  const std::string queues = count_of(view.queue_count(), "queue");
+  const std::string queues = count_of(view.queues().by_creation().size(), "queue");
   if (ready + reserved == 0) return concat("All is well: ", queues, ", no jobs waiting.");
   return concat("All is well: ", queues, ", ", count_of(reserved, "job"), " running, ",
                 grouped(ready), " waiting.");
@@ -79,7 +79,7 @@ std::string write_overview(const Site& site, const Situation& situation) {
   shown["today"] = {{"processed", counters.processed_today}, {"failed", counters.failed_today}};
   shown["per_s"] = {
       {"processed", rates.processed}, {"failed", rates.failed}, {"enqueued", rates.enqueued}};
-  shown["queues"] = view.queue_count();
+  shown["queues"] = view.queues().by_creation().size();
   shown["workers"] = view.workers().size();
   const TrafficFacts traffic = site.traffic();
   shown["connections"] = {{"beanstalk", traffic.beanstalk_connections},
@@ -114,7 +114,7 @@ struct InfoListing {
 };
 
 Response list_on(const Site& site, Time now, InfoListing listing) {
-  listing.sizes.reserve(site.broker.view().queue_count());
+  listing.sizes.reserve(site.broker.view().queues().by_creation().size());
   const bool is_through = listing.walk.visit_some(site.broker.view(), [&](const Queue& queue) {
     // Tubes that are neither kept nor have ready jobs are no queues for Faktory clients.
     if (queue.listed_at) listing.sizes.emplace_back(queue.name, queue.ready.size());

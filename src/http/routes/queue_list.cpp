@@ -40,14 +40,14 @@ double rate_of(const Queue& queue, const View&, Time now) {
 }
 
 double wait_of(const Queue& queue, const View& view, Time now) {
-  return queue.ready.empty() ? -1 : seconds_of(now - view.oldest_ready(queue));
+  return queue.ready.empty() ? -1 : seconds_of(now - view.jobs().oldest_ready(queue));
 }
 
 /// Waiting jobs that no worker takes are worse than runs most of which fail, and both are worse
 /// than waiting. Within each, the longest wait is the worst.
 double trouble_of(const Queue& queue, const View& view, Time now) {
   constexpr double kLongerThanAnyWait = 1e10;
-  const Time oldest = queue.ready.empty() ? now : view.oldest_ready(queue);
+  const Time oldest = queue.ready.empty() ? now : view.jobs().oldest_ready(queue);
   const double wait = queue.ready.empty() ? -1 : seconds_of(now - oldest);
   if (is_abandoned(queue, oldest, now)) return 2 * kLongerThanAnyWait + wait;
   const double failed_per_s = rate_of<&QueueMeter::failed>(queue, view, now);
@@ -220,7 +220,10 @@ Json total_figures(const Site& site) {
 /// A list that is being made.
 struct QueueListing {
   QueueListing(Site& at, ListRequest wanted, Time begin)
-      : site(at), list(std::move(wanted)), now(begin), end(at.broker.view().queues_end()) {}
+      : site(at),
+        list(std::move(wanted)),
+        now(begin),
+        end(at.broker.view().queues().next_creation()) {}
   QueueListing(const QueueListing&) = delete;
   QueueListing& operator=(const QueueListing&) = delete;
 
@@ -239,8 +242,9 @@ struct QueueListing {
 bool look_at_some_queues(QueueListing& listing) {
   if (listing.next >= listing.end || listing.looked_at >= kQueuesAtATime) return true;
   const View& view = listing.site.broker.view();
-  listing.next = view.page_queues(listing.next, listing.end, kQueuesATurn,
-                                  [&](const Queue& queue) { listing.first.look_at(queue, view); });
+  listing.next =
+      view.queues().page(listing.next, listing.end, kQueuesATurn,
+                         [&](const Queue& queue) { listing.first.look_at(queue, view); });
   listing.looked_at += kQueuesATurn;
   return false;
 }
@@ -251,7 +255,7 @@ void show_some_queues(QueueListing& listing) {
   const std::size_t end = std::min(rows.size(), listing.shown + kRowsATurn);
   for (; listing.shown < end; ++listing.shown) {
     const Row& row = rows[listing.shown];
-    const Queue* queue = view.find_queue(row.name);
+    const Queue* queue = view.queues().find(row.name);
     if (queue == nullptr) continue;
     Json shown = show_figures(figures_of(*queue, view, listing.now), view.wall_clock());
     shown["place"] = place_of(row, listing.list);
@@ -266,7 +270,7 @@ Response queue_page(QueueListing& listing) {
   const ListRequest& list = listing.list;
   const bool is_whole = listing.next >= listing.end;
   Json page{{"queues", std::move(listing.queues)},
-            {"total", listing.site.broker.view().queue_count()},
+            {"total", listing.site.broker.view().queues().by_creation().size()},
             {"totals", total_figures(listing.site)},
             {"next", has_more ? Json(place_of(rows.back(), list)) : Json(nullptr)},
             {"from", is_whole ? Json(nullptr)

@@ -26,8 +26,8 @@ double activity_of(const Queue& queue, Time now) {
 }  // namespace
 
 bool QueueWalk::visit_some(const View& view, const std::function<void(const Queue&)>& visit) {
-  if (!end_) end_ = view.queues_end();
-  next_ = view.page_queues(next_, *end_, kQueuesATurn, visit);
+  if (!end_) end_ = view.queues().next_creation();
+  next_ = view.queues().page(next_, *end_, kQueuesATurn, visit);
   return next_ == *end_;
 }
 
@@ -40,7 +40,7 @@ QueueFigures figures_of(const Queue& queue, const View& view, Time now) {
   figures.retrying = queue.retrying_count;
   figures.dead = queue.dead.size();
   figures.expired = queue.expired_count;
-  figures.oldest = view.oldest_ready(queue);
+  figures.oldest = view.jobs().oldest_ready(queue);
   figures.is_paused = queue.is_paused(now);
   figures.throttled = throttled_by(queue, now);
   figures.takers = queue.taker_count;
@@ -76,9 +76,11 @@ Json show_figures(const QueueFigures& figures, WallClock clock) {
 
 Json show_servers(const Queue& queue, const View& view, Time now) {
   Json shown = Json::array();
-  view.each_server(queue, kServersShownMax, now, [&shown](const Worker& worker) {
-    shown.push_back({{"wid", worker.wid}, {"hostname", worker.hostname}, {"pid", worker.pid}});
-  });
+  for (const auto& [wid, worker] : view.workers()) {
+    if (shown.size() == kServersShownMax) break;
+    if (!worker.queues.has(queue.name, now)) continue;
+    shown.push_back({{"wid", wid}, {"hostname", worker.hostname}, {"pid", worker.pid}});
+  }
   return shown;
 }
 

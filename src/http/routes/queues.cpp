@@ -11,7 +11,7 @@ namespace millrace::http {
 namespace {
 
 const Queue* find_queue(const Call& call) {
-  return call.site.broker.view().find_queue(call.name);
+  return call.site.broker.view().queues().find(call.name);
 }
 
 Response say_gone() {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "base/number.hpp"
 #include "http/kit/input.hpp"
@@ -65,15 +67,28 @@ Json show(const Worker& worker, std::uint64_t jobs, const StuckWorkers::Stuck* s
 Json show(const Client& client, const View& view) {
   Json watched = Json::array();
   for (const QueueId id : client.watched) {
-    if (watched.size() < kTubesShownMax) watched.push_back(view.queue(id).name);
+    if (watched.size() < kTubesShownMax) watched.push_back(view.queues().at(id).name);
   }
-  const Queue* used = view.used_queue(client.id);
+  const TimeOrder* held = view.orders().held_by(client.id);
   return {{"client", client.id},
-          {"used", used == nullptr ? Json(nullptr) : Json(used->name)},
+          {"used", client.used ? Json(view.queues().at(*client.used).name) : Json(nullptr)},
           {"watched", std::move(watched)},
           {"watched_count", client.watched.size()},
           {"is_waiting", client.wait.has_value()},
-          {"jobs", view.held_count(client.id)}};
+          {"jobs", held == nullptr ? 0U : held->size()}};
+}
+
+/// Up to `limit` connections with an id above `after`, in the order of their ids.
+std::vector<ClientId> page_of(const Clients& clients, ClientId after, std::size_t limit) {
+  std::vector<ClientId> ids;
+  for (const auto& [id, client] : clients) {
+    if (id > after) ids.push_back(id);
+  }
+  const auto end = ids.begin() + static_cast<std::ptrdiff_t>(std::min(limit, ids.size()));
+  // Connections are in a hash table. Only the page is sorted.
+  std::partial_sort(ids.begin(), end, ids.end());
+  ids.erase(end, ids.end());
+  return ids;
 }
 
 /// Tells one worker by `wid`, or with `all` every worker that was there at `as_of`.
@@ -112,11 +127,11 @@ Response list_workers(const Call& call) {
   const bool is_stuck_only = wanted == "1";
   if (!wanted.empty() && !is_stuck_only) return refuse(400, "stuck is not 1");
   absl::flat_hash_map<std::string_view, std::uint64_t> jobs;
-  const ScanEnd counted =
-      view.scan({.state = JobState::kReserved}, {}, kReservationsCounted, [&](const Job& job) {
-        ++jobs[job.reservation()->wid];
-        return true;
-      });
+  const ScanEnd counted = view.jobs().scan({.state = JobState::kReserved}, {}, kReservationsCounted,
+                                           [&](const Job& job) {
+                                             ++jobs[job.reservation()->wid];
+                                             return true;
+                                           });
   Json workers = Json::array();
   Json next = nullptr;
   const Workers& all = view.workers();
@@ -150,17 +165,16 @@ Response list_connections(const Call& call) {
   const auto after = cursor.empty() ? std::optional<ClientId>(0) : parse_number<ClientId>(cursor);
   if (!after) return refuse(400, kWrongCursor);
   Json connections = Json::array();
-  std::size_t seen = 0;
-  ClientId last = 0;
-  view.page_clients(*after, *limit, [&](const Client& client) {
-    ++seen;
-    last = client.id;
+  const std::vector<ClientId> ids = page_of(view.clients(), *after, *limit);
+  for (const ClientId id : ids) {
+    const Client& client = view.client(id);
     // Every beanstalk connection uses a tube, no Faktory one does.
     if (client.used) connections.push_back(show(client, view));
-  });
-  return {.body = dump({{"connections", std::move(connections)},
-                        {"total", call.site.traffic().beanstalk_connections},
-                        {"next", seen == *limit ? Json(std::to_string(last)) : Json(nullptr)}})};
+  }
+  return {.body = dump(
+              {{"connections", std::move(connections)},
+               {"total", call.site.traffic().beanstalk_connections},
+               {"next", ids.size() == *limit ? Json(std::to_string(ids.back())) : Json(nullptr)}})};
 }
 
 }  // namespace millrace::http

@@ -26,19 +26,19 @@ TEST_CASE("move: a job has all that it had, in another queue") {
   CHECK(static_cast<const StoredJob&>(after) == before);
   CHECK(after.body_view() == "jid=moved");
   const View& view = fixture.broker.view();
-  CHECK(view.queue_of(after).name == "b");
-  CHECK(view.queue_of(after).dead.size() == 1);
-  CHECK(view.find_queue("a")->job_count() == 0);
-  CHECK(view.job_count(JobState::kDead) == 1);
-  CHECK(view.named(fixture.format.hash_of_name("moved"), 2) == std::vector<JobId>{id});
+  CHECK(view.queues().at(after.queue).name == "b");
+  CHECK(view.queues().at(after.queue).dead.size() == 1);
+  CHECK(view.queues().find("a")->job_count() == 0);
+  CHECK(view.orders().count(JobState::kDead) == 1);
+  CHECK(view.jobs().named(fixture.format.hash_of_name("moved"), 2) == std::vector<JobId>{id});
 }
 
 TEST_CASE("move: a tube is gone with its last job") {
   BrokerFixture fixture;
   const JobId id = fixture.put("x", {.queue = "a", .ttr_s = 60});
   CHECK(fixture.broker.admin().change(id, Mutation::Action::kMove, fixture.now, "b"));
-  CHECK(fixture.broker.view().find_queue("a") == nullptr);
-  CHECK(fixture.broker.view().find_queue("b")->ready.size() == 1);
+  CHECK(fixture.broker.view().queues().find("a") == nullptr);
+  CHECK(fixture.broker.view().queues().find("b")->ready.size() == 1);
 }
 
 TEST_CASE("move: a ready job comes in the order of its age") {
@@ -92,7 +92,7 @@ TEST_CASE("change held: a worker's job is gone, and its ACK finds none") {
   const std::string jid = fixture.job(id).reservation()->jid;
   CHECK(fixture.broker.admin().change_held(id, Mutation::Action::kDiscard, fixture.now));
   CHECK_FALSE(fixture.has(id));
-  CHECK(fixture.broker.view().worker_held_count() == 0);
+  CHECK(fixture.broker.view().orders().worker_held_count() == 0);
   CHECK_FALSE(fixture.broker.workers().ack(client, jid, fixture.now));
 }
 
@@ -103,7 +103,7 @@ TEST_CASE("change held: a killed job is dead, and its holder cannot release it")
   CHECK(fixture.reserve(client) == id);
   CHECK(fixture.broker.admin().change_held(id, Mutation::Action::kKill, fixture.now));
   CHECK(fixture.state(id) == JobState::kDead);
-  CHECK(fixture.broker.view().held_count(client) == 0);
+  CHECK(fixture.broker.view().orders().held_by(client) == nullptr);
   CHECK_FALSE(fixture.broker.release(client, id, 0, 0, fixture.now));
   CHECK_FALSE(fixture.broker.touch(client, id, fixture.now));
 }
@@ -138,9 +138,9 @@ TEST_CASE(
   CHECK(fixture.wait_for(client, {"mail"}, "w"));
   CHECK(fixture.broker.admin().forget_queue("mail", fixture.now));
   CHECK(fixture.delivered(client)->job == id);
-  CHECK(fixture.broker.view().find_queue("mail") != nullptr);
+  CHECK(fixture.broker.view().queues().find("mail") != nullptr);
   CHECK(fixture.broker.workers().ack(client, "j1", fixture.now));
-  CHECK(fixture.broker.view().find_queue("mail") == nullptr);
+  CHECK(fixture.broker.view().queues().find("mail") == nullptr);
 }
 
 TEST_CASE("forget queue: an unknown one is refused") {

@@ -50,7 +50,7 @@ TEST_CASE("bulk changes: jobs are moved once each, to a queue that the walk come
   finish(fixture, changes);
   CHECK(changes.find(*id)->changed == 3);
   for (const JobId each : {there, ready, dead, scheduled}) {
-    CHECK(fixture.broker.view().queue_of(fixture.job(each)).name == "z");
+    CHECK(fixture.broker.view().queues().at(fixture.job(each).queue).name == "z");
   }
   CHECK(fixture.state(dead) == JobState::kDead);
   CHECK(fixture.state(scheduled) == JobState::kScheduled);
@@ -67,7 +67,7 @@ TEST_CASE("bulk changes: a cancelled one leaves the rest alone") {
   CHECK_FALSE(changes.cancel(*id, fixture.now));
   CHECK_FALSE(changes.work(fixture.now));
   CHECK(changes.find(*id)->phase == Phase::kCancelled);
-  CHECK(fixture.broker.view().job_count(JobState::kReady) == kSliceChanges);
+  CHECK(fixture.broker.view().orders().count(JobState::kReady) == kSliceChanges);
 }
 
 TEST_CASE("bulk changes: retries that are spread become ready one after the other") {
@@ -84,14 +84,14 @@ TEST_CASE("bulk changes: retries that are spread become ready one after the othe
   CHECK(changes.find(*id)->changed == 4);
   const View& view = fixture.broker.view();
   // The first at once.
-  CHECK(view.job_count(JobState::kReady) == 1);
-  CHECK(view.job_count(JobState::kScheduled) == 3);
-  CHECK(view.job_count(JobState::kDead) == 0);
+  CHECK(view.orders().count(JobState::kReady) == 1);
+  CHECK(view.orders().count(JobState::kScheduled) == 3);
+  CHECK(view.orders().count(JobState::kDead) == 0);
   fixture.advance(50s);
-  CHECK(view.job_count(JobState::kReady) == 3);
+  CHECK(view.orders().count(JobState::kReady) == 3);
   fixture.advance(50s);
-  CHECK(view.job_count(JobState::kReady) == 4);
-  CHECK(view.job_count(JobState::kScheduled) == 0);
+  CHECK(view.orders().count(JobState::kReady) == 4);
+  CHECK(view.orders().count(JobState::kScheduled) == 0);
 }
 
 TEST_CASE("bulk changes: a step of the wall clock hides no scheduled job") {
@@ -111,7 +111,7 @@ TEST_CASE("bulk changes: a step of the wall clock hides no scheduled job") {
   fixture.broker.set_wall_clock({.ahead = 1h});
   finish(fixture, changes);
   CHECK(changes.find(*id)->changed == 3 * kSliceChanges);
-  CHECK(fixture.broker.view().job_count(JobState::kScheduled) == 1);
+  CHECK(fixture.broker.view().orders().count(JobState::kScheduled) == 1);
 }
 
 TEST_CASE("bulk changes: as many as the limit run at a time, and one more is refused") {
@@ -129,7 +129,7 @@ TEST_CASE("bulk changes: no more are changed than were counted") {
   for (int i = 0; i < 5; ++i) fixture.put("x");
   REQUIRE(changes.start({.states = {JobState::kReady}, .bounds = {.changes_max = 3}}, fixture.now));
   finish(fixture, changes);
-  CHECK(fixture.broker.view().job_count(JobState::kReady) == 2);
+  CHECK(fixture.broker.view().orders().count(JobState::kReady) == 2);
 }
 
 }  // namespace millrace::test

@@ -50,8 +50,8 @@ TEST_CASE("fail: a job that is given back is ready at once, and no failure is co
   CHECK(fixture.job(first).tallies() == Tallies{.reserves = 1, .releases = 1});
   CHECK(fixture.broker.view().counters().processed == 0);
   CHECK(fixture.broker.view().counters().failed == 0);
-  REQUIRE(fixture.broker.view().attempts_of(fixture.job(first)) != nullptr);
-  CHECK(fixture.broker.view().attempts_of(fixture.job(first))->list.back().end ==
+  REQUIRE(fixture.broker.view().jobs().attempts_of(fixture.job(first)) != nullptr);
+  CHECK(fixture.broker.view().jobs().attempts_of(fixture.job(first))->list.back().end ==
         AttemptEnd::kReleased);
   CHECK_FALSE(fixture.broker.workers().ack(client, "j1", fixture.now));
   CHECK(fixture.fetch(client, "w") == second);

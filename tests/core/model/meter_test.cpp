@@ -49,7 +49,7 @@ TEST_CASE("meter: a queue measures waiting and running") {
   const std::optional<JobId> id = fixture.reserve(client);
   fixture.now += 7s;
   CHECK(fixture.broker.remove(client, *id, fixture.now));
-  const QueueMeter& meter = *fixture.broker.view().find_queue("default")->meter;
+  const QueueMeter& meter = *fixture.broker.view().queues().find("default")->meter;
   CHECK(meter.wait.sum() == 2s);
   CHECK(meter.run.sum() == 7s);
   CHECK(meter.processed.total == 1);

@@ -82,11 +82,11 @@ TEST_CASE("bodies: what is read of a spilled job is there, however it is asked f
   small.fixture.push(body_of(2));
   small.append();
   const View& view = small.fixture.broker.view();
-  CHECK(view.find(ready)->body_view() == body_of(1));
-  CHECK(view.first_ready(*view.find_queue("default"))->body_view() == body_of(1));
+  CHECK(view.jobs().find(ready)->body_view() == body_of(1));
+  CHECK(view.jobs().first_ready(*view.queues().find("default"))->body_view() == body_of(1));
   std::vector<std::string> paged;
-  view.page_ready(*view.find_queue("default"), {}, 10,
-                  [&](const Job& job) { paged.emplace_back(job.body_view()); });
+  view.jobs().page_ready(*view.queues().find("default"), {}, 10,
+                         [&](const Job& job) { paged.emplace_back(job.body_view()); });
   CHECK(paged == std::vector<std::string>{body_of(1), body_of(2)});
 }
 
@@ -94,12 +94,12 @@ TEST_CASE("bodies: one that cannot be read is missing, and is told of once") {
   SpillingBroker small(0);
   const JobId id = small.put(body_of(1));
   small.log.is_broken = true;
-  const Job* const job = small.fixture.broker.view().find(id);
+  const Job* const job = small.fixture.broker.view().jobs().find(id);
   CHECK_FALSE(job->has_body());
   CHECK(job->body_view().empty());
   Bodies& bodies = small.fixture.ledger.store().jobs().bodies();
   CHECK(bodies.take_missing().size() == 1);
-  CHECK_FALSE(small.fixture.broker.view().find(id)->has_body());
+  CHECK_FALSE(small.fixture.broker.view().jobs().find(id)->has_body());
   CHECK_FALSE(bodies.has_missing());
   small.log.is_broken = false;
   CHECK(small.fixture.ledger.store().jobs().reload_body(*job));
@@ -111,7 +111,7 @@ TEST_CASE("bodies: one that is read again after its record moved is there") {
   for (int i = 1; i <= 200; ++i) small.put(body_of(i));
   for (int round = 0; round < 3; ++round) {
     for (int i = 101; i <= 200; ++i) {
-      const Job* const job = small.fixture.broker.view().find(static_cast<JobId>(i));
+      const Job* const job = small.fixture.broker.view().jobs().find(static_cast<JobId>(i));
       REQUIRE(job->body_view() == body_of(i));
     }
     small.fixture.ledger.rewrite(~Lsn{0}, ~std::size_t{0});
@@ -124,7 +124,7 @@ TEST_CASE("bodies: one that is pinned outlives its job, and its place in memory"
   const JobId first = small.put(std::string(10'000, 'a'));
   const JobId second = small.put(std::string(10'000, 'b'));
   Bodies& bodies = small.fixture.ledger.store().jobs().bodies();
-  const auto job = [&](JobId id) { return small.fixture.broker.view().find(id); };
+  const auto job = [&](JobId id) { return small.fixture.broker.view().jobs().find(id); };
   const auto pin = bodies.pin(*job(first));
   CHECK(bodies.pin(*job(first)) == pin);
   const auto other = bodies.pin(*job(second));

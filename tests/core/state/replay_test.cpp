@@ -391,7 +391,7 @@ TEST_CASE("replay: buried jobs keep their order") {
   BrokerFixture fresh;
   REQUIRE(fresh.ledger.replay(fixture.ledger.take_batch(), 1));
   const View& view = fresh.broker.view();
-  CHECK(view.first_dead(*view.find_queue("default"))->id == b);
+  CHECK(view.jobs().first_dead(*view.queues().find("default"))->id == b);
 }
 
 TEST_CASE("replay: a pause that is in force afterwards ends, and serves waiting clients") {

@@ -32,10 +32,10 @@ TEST_CASE("pusher: a pushed job is in its queue, in its stored form") {
   const auto id = pushing.pusher.push(job_in("mail"), pushing.now);
   REQUIRE(id);
   const View& view = pushing.broker.view();
-  const Job* job = view.find(*id);
+  const Job* job = view.jobs().find(*id);
   REQUIRE(job != nullptr);
   CHECK(job->kind == JobKind::kWorkUnit);
-  CHECK(view.queue_of(*job).name == "mail");
+  CHECK(view.queues().at(job->queue).name == "mail");
   CHECK(pushing.format.identify(*job).jid == "12345678");
 }
 
@@ -43,7 +43,7 @@ TEST_CASE("pusher: what is refused leaves no job, and the next job is not affect
   Pushing pushing;
   CHECK(pushing.refused("{") == JobReason::kInvalidJson);
   CHECK(pushing.refused(R"({"jid":"12345678","jobtype":"T"})") == JobReason::kNoArgs);
-  CHECK(pushing.broker.view().job_count(JobState::kReady) == 0);
+  CHECK(pushing.broker.view().orders().count(JobState::kReady) == 0);
   CHECK_FALSE(pushing.refused(job_in("mail")));
 }
 
@@ -110,7 +110,7 @@ TEST_CASE("pusher: a job put in two steps is the one that a single step puts") {
   REQUIRE(first);
   REQUIRE(second);
   const View& view = pushing.broker.view();
-  CHECK(view.find(*first)->body_view() == view.find(*second)->body_view());
+  CHECK(view.jobs().find(*first)->body_view() == view.jobs().find(*second)->body_view());
 }
 
 }  // namespace millrace::faktory

@@ -52,7 +52,7 @@ TEST_CASE("a worker that is evicted during its FLUSH still gets the reply") {
   broker.tick(now);
   CHECK(session->wants_close());
   broker.tick(now);
-  CHECK(broker.view().job_count(JobState::kScheduled) == 0);
+  CHECK(broker.view().orders().count(JobState::kScheduled) == 0);
   CHECK(session->take_output().ends_with("+OK\r\n+OK\r\n"));
   session->close(now);
 }

@@ -49,7 +49,7 @@ struct BatchSite : WebFixture {
     return said;
   }
   [[nodiscard]] const JobBatchFields& fields(JobBatchId id) const {
-    return broker.view().find_batch(id)->fields;
+    return broker.view().batches().find(id)->fields;
   }
 };
 
@@ -363,7 +363,7 @@ TEST_CASE("jobs: a list, a count and an operation take the members of a batch on
   web.post("/api/v1/operations", {{"action", "delete"}, {"states", {"ready"}}, {"bid", bid}});
   web.settle();
   CHECK(web.find(member) == nullptr);
-  CHECK(web.broker.view().job_count(JobState::kReady) == 1);
+  CHECK(web.broker.view().orders().count(JobState::kReady) == 1);
 }
 
 }  // namespace millrace::http

@@ -209,7 +209,7 @@ TEST_CASE("push: a job is checked without being pushed, however long it is") {
     CHECK(response.status == 400);
     CHECK(response.body == push_text(web, job.dump()).body);
   }
-  CHECK(web.broker.view().job_count(JobState::kReady) == 0);
+  CHECK(web.broker.view().orders().count(JobState::kReady) == 0);
   CHECK(web.read("/api/v1/activity")["changes"].empty());
 }
 
@@ -221,7 +221,7 @@ TEST_CASE("push: bytes that are not UTF-8 are refused, and not replaced") {
     CHECK(response.status == 400);
     CHECK(response.body == R"({"error":"the job is not valid UTF-8"})");
   }
-  CHECK(web.broker.view().job_count(JobState::kReady) == 0);
+  CHECK(web.broker.view().orders().count(JobState::kReady) == 0);
 }
 
 TEST_CASE("push: a check refuses a priority that a push would ignore") {
@@ -313,7 +313,7 @@ TEST_CASE("push: a long job that PUSH would refuse is refused in the same words"
     CHECK(push_text(web, "{" + args + end).status == 400);
   }
   CHECK(push_text(web, "[" + std::string(kLongPushBytes, ' ') + "]").status == 400);
-  CHECK(web.broker.view().job_count(JobState::kReady) == 0);
+  CHECK(web.broker.view().orders().count(JobState::kReady) == 0);
 }
 
 }  // namespace millrace::http

@@ -117,7 +117,7 @@ TEST_CASE("operations: cancelled, the rest stays") {
   CHECK(cancelled.status == 200);
   CHECK(Json::parse(cancelled.body)["phase"] == "cancelled");
   web.settle();
-  CHECK(web.broker.view().job_count(JobState::kReady) == 950);
+  CHECK(web.broker.view().orders().count(JobState::kReady) == 950);
   CHECK(web.post(path_of(begun) + "/cancel").status == 409);
 }
 
@@ -129,7 +129,7 @@ TEST_CASE("operations: what comes after the beginning is left alone") {
   const JobId late = web.put("late");
   web.settle();
   CHECK(web.find(late) != nullptr);
-  CHECK(web.broker.view().job_count(JobState::kReady) == 1);
+  CHECK(web.broker.view().orders().count(JobState::kReady) == 1);
 }
 
 TEST_CASE("operations: what came after it was counted is left alone") {
@@ -149,7 +149,7 @@ TEST_CASE("operations: never more are changed than somebody agreed to") {
   const Json begun = start(web, {{"action", "delete"}, {"states", {"dead"}}, {"at_most", 700}});
   web.settle();
   CHECK(web.read(path_of(begun))["changed"] == 700);
-  CHECK(web.broker.view().job_count(JobState::kDead) == 200);
+  CHECK(web.broker.view().orders().count(JobState::kDead) == 200);
 }
 
 TEST_CASE("operations: what moved to where it was counted is left alone") {
@@ -195,7 +195,7 @@ TEST_CASE("operations: one for at most 0 jobs changes none") {
   const Json begun = start(web, {{"action", "delete"}, {"states", {"ready"}}, {"at_most", 0}});
   web.settle();
   CHECK(web.read(path_of(begun))["phase"] == "done");
-  CHECK(web.broker.view().job_count(JobState::kReady) == 1);
+  CHECK(web.broker.view().orders().count(JobState::kReady) == 1);
 }
 
 TEST_CASE("operations: bounds that are none are refused") {

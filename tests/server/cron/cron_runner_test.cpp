@@ -86,7 +86,7 @@ struct CronLoop {
   }
 
   [[nodiscard]] std::uint64_t jobs() const {
-    return loop.broker.view().job_count(JobState::kReady);
+    return loop.broker.view().orders().count(JobState::kReady);
   }
   [[nodiscard]] CronBoard::Entry shown() const {
     const auto found = runner.find("e");
@@ -279,7 +279,7 @@ TEST_CASE("cron runs: the job is the one of the config file") {
   cron.begin();
   cron.pass(1min);
   const CronRun run = cron.shown().runs.at(0);
-  const Job* const job = cron.loop.broker.view().find(run.job);
+  const Job* const job = cron.loop.broker.view().jobs().find(run.job);
   REQUIRE(job != nullptr);
   std::string text;
   cron.loop.format.render(*job, "q", {}, text);
@@ -294,13 +294,13 @@ TEST_CASE("cron runs: expires_in counts from the planned time, a lock from the p
   Down down(
       cron_entry(kHourly, "type = \"A\"\n[cron.job.custom]\nexpires_in = 7200\nunique_for = 600"));
   const CronRun first = down.before.shown().runs.at(0);
-  const auto& features = down.before.loop.broker.view().find(first.job)->features;
+  const auto& features = down.before.loop.broker.view().jobs().find(first.job)->features;
   CHECK(features->expires_at == Down::kHour + 2h);
   CHECK(features->lock_ends == Down::kHour + 10min);
   down.after.go_on_from(down.before, Down::kHour + 1h + 30min);
   const CronRun second = down.after.shown().runs.at(1);
   REQUIRE(second.job != 0);
-  const auto& late = down.after.loop.broker.view().find(second.job)->features;
+  const auto& late = down.after.loop.broker.view().jobs().find(second.job)->features;
   CHECK(late->expires_at == Down::kHour + 3h);
   CHECK(late->lock_ends == Down::kHour + 1h + 40min);
 }

@@ -29,7 +29,9 @@ class Logged {
     }
   }
 
-  [[nodiscard]] std::uint64_t jobs() const { return broker.view().job_count(JobState::kReady); }
+  [[nodiscard]] std::uint64_t jobs() const {
+    return broker.view().orders().count(JobState::kReady);
+  }
 
   faktory::WorkUnits format;
   FakeJournal journal;

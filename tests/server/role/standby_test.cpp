@@ -67,7 +67,9 @@ struct Peer {
     step();
   }
 
-  [[nodiscard]] std::uint64_t jobs() const { return broker.view().job_count(JobState::kReady); }
+  [[nodiscard]] std::uint64_t jobs() const {
+    return broker.view().orders().count(JobState::kReady);
+  }
 
   Time now{1'600'000'000s};
   journal::SimulatedDisk disk;

@@ -111,7 +111,7 @@ TEST_CASE("ticker: what the broker has planned wakes the loop") {
   running.turn.run();
   CHECK(running.waits == 2);
   CHECK(running.clock.now() >= due);
-  CHECK(running.broker.view().job_count(JobState::kReady) == 1);
+  CHECK(running.broker.view().orders().count(JobState::kReady) == 1);
 }
 
 TEST_CASE("ticker: the loop does not wait while unfinished work is due") {

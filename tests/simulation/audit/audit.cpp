@@ -20,13 +20,13 @@ constexpr std::array kTimedStates = {JobState::kScheduled, JobState::kReserved, 
 
 std::vector<JobId> ready_ids(const View& view, const Queue& queue) {
   std::vector<JobId> ids;
-  view.page_ready(queue, {}, kAll, [&](const Job& job) { ids.push_back(job.id); });
+  view.jobs().page_ready(queue, {}, kAll, [&](const Job& job) { ids.push_back(job.id); });
   return ids;
 }
 
 std::vector<JobId> ids_in(const View& view, JobState state) {
   std::vector<JobId> ids;
-  view.page(state, {}, kAll, [&](const Job& job) { ids.push_back(job.id); });
+  view.jobs().page(state, {}, kAll, [&](const Job& job) { ids.push_back(job.id); });
   return ids;
 }
 
@@ -89,7 +89,7 @@ void compare_attempts(const Attempts* attempts, JobId id, const ModelJob& expect
 }
 
 void compare_queue(const View& view, const Model& model, const std::string& name, Time now) {
-  const Queue* const queue = view.find_queue(name);
+  const Queue* const queue = view.queues().find(name);
   const auto must = [&](bool is_true, const char* what) {
     if (!is_true) throw Violation("queue " + name + ": server and model disagree on " + what);
   };
@@ -118,8 +118,9 @@ void compare_totals(const View& view, const Model& model) {
   std::uint64_t total = 0;
   for (const JobState state : {JobState::kReady, JobState::kScheduled, JobState::kReserved,
                                JobState::kRetrying, JobState::kDead}) {
-    total += view.job_count(state);
-    demand(view.job_count(state) == model.in_order(state, "").size(), "a count of jobs is wrong");
+    total += view.orders().count(state);
+    demand(view.orders().count(state) == model.in_order(state, "").size(),
+           "a count of jobs is wrong");
   }
   demand(total == model.facts.jobs.size(), "the count of all jobs is wrong");
 }
@@ -129,7 +130,7 @@ void compare_totals(const View& view, const Model& model) {
 void settle(const View& view, Facts& facts) {
   for (auto& [id, expected] : facts.jobs) {
     if (expected.due_latest == Time{} && !expected.may_be_ready) continue;
-    const Job* const job = view.find(id);
+    const Job* const job = view.jobs().find(id);
     const bool was_held = std::exchange(expected.may_be_ready, false);
     const Time latest = std::exchange(expected.due_latest, Time{});
     if (job == nullptr) continue;  // `compare` will say so
@@ -154,10 +155,10 @@ void compare(const Broker& broker, const Model& model, Time now) {
   const View& view = broker.view();
   std::map<ClientNumber, ClientId> connections;
   for (const auto& [id, expected] : model.facts.jobs) {
-    const Job* const job = view.find(id);
+    const Job* const job = view.jobs().find(id);
     if (job == nullptr) throw Violation("job " + std::to_string(id) + " is lost");
-    compare_job(*job, view.queue_of(*job).name, expected);
-    compare_attempts(view.attempts_of(*job), id, expected);
+    compare_job(*job, view.queues().at(job->queue).name, expected);
+    compare_attempts(view.jobs().attempts_of(*job), id, expected);
     if (job->state == JobState::kReserved) compare_holder(*job, expected, connections);
   }
   for (const JobState state : kTimedStates) {
@@ -170,9 +171,9 @@ void compare(const Broker& broker, const Model& model, Time now) {
 }
 
 bool has_moved(const View& view, JobId id, const ModelJob& expected, ClientNumber first) {
-  const Job* const job = view.find(id);
+  const Job* const job = view.jobs().find(id);
   if (job == nullptr || job->state != expected.state || job->when != expected.due) return true;
-  if (view.queue_of(*job).name != expected.queue) return true;
+  if (view.queues().at(job->queue).name != expected.queue) return true;
   const Reservation* const held = job->reservation();
   if (held == nullptr) return false;
   if (expected.client == 0) return !held->is_held_by_worker() || held->wid != expected.wid;
@@ -222,15 +223,16 @@ std::string stored_state(const Broker& broker, std::set<JobId>& held) {
     const Reservation* const reservation = job.reservation();
     if (reservation != nullptr && !reservation->is_held_by_worker()) held.insert(job.id);
     if (held.contains(job.id)) return;
-    encode(job, view.queue_of(job).name, view.attempts_of(job), jobs[job.id]);
+    encode(job, view.queues().at(job.queue).name, view.jobs().attempts_of(job), jobs[job.id]);
   };
   std::map<std::string, std::string> queues;
-  view.each_queue([&](const Queue& queue) {
-    view.page_ready(queue, {}, kAll, tell);
-    if (!queue.is_kept && queue.paused_until == Time{}) return;
+  for (const auto& [created, id] : view.queues().by_creation()) {
+    const Queue& queue = view.queues().at(id);
+    view.jobs().page_ready(queue, {}, kAll, tell);
+    if (!queue.is_kept && queue.paused_until == Time{}) continue;
     encode(record_of(queue), queues[queue.name]);
-  });
-  for (const JobState state : kTimedStates) view.page(state, {}, kAll, tell);
+  }
+  for (const JobState state : kTimedStates) view.jobs().page(state, {}, kAll, tell);
   std::string bytes;
   for (const JobId id : held) bytes += "held " + std::to_string(id) + "\n";
   for (const auto& [id, job] : jobs) bytes += job;

@@ -44,7 +44,7 @@ void compare_callback(const Job& job, const Model& model, const ModelFeatures& e
 
 void compare_job(const Broker& broker, const Model& model, JobId id, const ModelJob& expected) {
   const Store& store = broker.ledger().store();
-  const Job& job = *broker.view().find(id);
+  const Job& job = *broker.view().jobs().find(id);
   const ModelFeatures& features = expected.features;
   const std::string name = "job " + std::to_string(id);
   const bool has_any = features.batch != 0 || features.is_tracked || !features.lock.empty() ||
@@ -230,7 +230,7 @@ void compare_features(const Broker& broker, const Model& model) {
     lent += features.holds_lock && features.until_start && runs ? 1 : 0;
   }
   demand(store.jobs().locks().size() == locks, "the count of locks is wrong");
-  demand(broker.view().lock_count() == locks - lent, "the count of locks in force is wrong");
+  demand(broker.view().jobs().lock_count() == locks - lent, "the count of locks in force is wrong");
   compare_batches(store, model);
   compare_slots(store, model);
   compare_finished(store.finished(), model);

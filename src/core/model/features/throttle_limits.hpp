@@ -58,6 +58,11 @@ struct ThrottleRules {
   std::function<const ThrottleRule*(std::string_view name)> find;
   std::vector<std::string> types;  ///< `type:` and each jobtype that a rule names
   bool has_types = false;          ///< there are rules of types
+
+  /// As `find`; null also where nothing has a rule.
+  [[nodiscard]] const ThrottleRule* rule_of(std::string_view name) const {
+    return find ? find(name) : nullptr;
+  }
 };
 
 /// The tokens of a rate, as one time: a bucket is full at `full_at`, and each token less makes it

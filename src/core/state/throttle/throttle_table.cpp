@@ -51,6 +51,12 @@ const Throttle* ThrottleTable::find(std::string_view name) const {
   return found == names_.end() ? nullptr : throttles_[found->second].get();
 }
 
+void ThrottleTable::page(std::string_view after, std::size_t limit,
+                         const std::function<void(const Throttle&)>& visit) const {
+  auto place = names_.upper_bound(after);
+  for (; place != names_.end() && limit > 0; ++place, --limit) visit(at(place->second));
+}
+
 Throttle& ThrottleTable::open(std::string_view name) {
   if (const auto found = names_.find(name); found != names_.end()) return at(found->second);
   Place place = static_cast<Place>(throttles_.size());

@@ -48,6 +48,10 @@ class ThrottleTable {
   ThrottleTable& operator=(const ThrottleTable&) = delete;
 
   [[nodiscard]] const ByName& by_name() const { return names_; }
+  /// Up to `limit` of them with names after `after`, by name. Those whose limits are stored though
+  /// the queue is not there have no `Throttle::queue`.
+  void page(std::string_view after, std::size_t limit,
+            const std::function<void(const Throttle&)>& visit) const;
   [[nodiscard]] const Throttle& at(Place place) const { return *throttles_[place]; }
   [[nodiscard]] Throttle& at(Place place) { return *throttles_[place]; }
   /// Null: it is gone. Its place may be another's by now.

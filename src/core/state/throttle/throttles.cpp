@@ -27,7 +27,7 @@ void Throttles::dropped(Queue& queue) {
 std::pair<ThrottleLimits, std::string> Throttles::wanted(const Throttle* throttle,
                                                          std::string_view name) const {
   if (throttle != nullptr && throttle->by_hand) return {*throttle->by_hand, ""};
-  const ThrottleRule* const rule = rules_.find ? rules_.find(name) : nullptr;
+  const ThrottleRule* const rule = rules_.rule_of(name);
   if (rule == nullptr) return {};
   return {rule->limits, rule->pattern};
 }

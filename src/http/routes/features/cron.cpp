@@ -34,7 +34,7 @@ Json show_next(const CronBoard::Entry& entry) {
 
 /// Times of runs are those of the wall clock already.
 Json show_run(const CronRun& run, const View& view) {
-  const auto state = view.state_of(run.job);
+  const auto state = view.jobs().state_of(run.job);
   return {{"planned_at", show_time(run.planned, {})},
           {"at", show_time(run.at, {})},
           {"is_by_hand", run.is_by_hand},
@@ -117,7 +117,7 @@ Response run_cron(const Call& call) {
     return is_invalid ? refuse(409, jid.error().text) : refuse_push(jid.error());
   }
   const JobId id = board.find(call.name)->runs.back().job;
-  const auto state = call.site.broker.view().state_of(id);
+  const auto state = call.site.broker.view().jobs().state_of(id);
   // A worker that waited for it may hold it by now, but cannot have finished it.
   CHECK(state);
   return {.status = 201,

@@ -46,7 +46,7 @@ Json show_row(const Job& job, const WorkUnitFormat::Summary& summary, const View
           {"job", job.id},
           {"jid", summary.jid},
           {"type", summary.type},
-          {"queue", view.queue_of(job).name},
+          {"queue", view.queues().at(job.queue).name},
           {"state", http::name_of(job.state)},
           {"since", taken_at(job, clock)},
           {"until", show_time(job.lock_ends(), {})},
@@ -71,7 +71,7 @@ class LockPage {
     // Others may take a lock that is lent.
     if (!job.holds_lock()) return true;
     const View& view = call_.site.broker.view();
-    if (filter_.queue && !is_wanted(view.queue_of(job).name, *filter_.queue)) return true;
+    if (filter_.queue && !is_wanted(view.queues().at(job.queue).name, *filter_.queue)) return true;
     read_bytes_ += job.body_bytes;
     const WorkUnitFormat::Summary summary = call_.site.format.summarize(job);
     if (filter_.type && !is_wanted(summary.type, *filter_.type)) return true;
@@ -83,7 +83,7 @@ class LockPage {
   Json show(std::size_t steps) && {
     const bool has_next = is_more_ || looked_at_ == steps;
     return {{"locks", std::move(rows_)},
-            {"total", call_.site.broker.view().lock_count()},
+            {"total", call_.site.broker.view().jobs().lock_count()},
             {"looked_at", looked_at_},
             {"next", has_next && last_ ? Json(show_key(*last_)) : Json(nullptr)}};
   }
@@ -112,13 +112,14 @@ Response list_locks(const Call& call) {
   // Without a filter, one further than what is shown.
   const std::size_t steps = filter->is_empty() ? *limit + 1 : kSearchSteps;
   LockPage page(call, *filter, *limit);
-  call.site.broker.view().page_locks(after, steps, [&](const Job& job) { return page.add(job); });
+  call.site.broker.view().jobs().page_locks(after, steps,
+                                            [&](const Job& job) { return page.add(job); });
   return {.body = dump(std::move(page).show(steps))};
 }
 
 Response free_lock(const Call& call) {
   const JobId id = parse_number<JobId>(call.name).value_or(0);
-  if (!call.site.broker.view().state_of(id)) return say_gone(call);
+  if (!call.site.broker.view().jobs().state_of(id)) return say_gone(call);
   const Answer<Done> freed = call.site.broker.admin().free_lock(id, call.moment.now);
   if (!freed && freed.error() == Refusal::kNoRoom) return refuse_for_room();
   if (!freed) return refuse(409, "this job holds no lock");

@@ -67,11 +67,12 @@ std::string throttled_by(const Queue& queue, Time now) {
 }
 
 std::string held_by(const Job& job, const WorkUnitFormat::Type& type, const View& view, Time now) {
-  const Throttle* throttle = view.throttle_of(concat(kTypePrefix, type.name));
-  if (throttle == nullptr) throttle = view.throttle_of(concat(kTypePrefix, type.wrapper));
+  const Throttle* throttle = view.throttles().table().find(concat(kTypePrefix, type.name));
+  if (throttle == nullptr)
+    throttle = view.throttles().table().find(concat(kTypePrefix, type.wrapper));
   const std::string reached = throttle == nullptr ? std::string() : reached_limit(*throttle, now);
   if (!reached.empty()) return concat("type ", throttle->jobtype(), " ", reached);
-  const Queue& queue = view.queue_of(job);
+  const Queue& queue = view.queues().at(job.queue);
   if (queue.throttle == nullptr || queue.throttle->limits.per_key == 0 || !job.features) return {};
   const JobKey* const key = queue.lines->find(job.features->key());
   const std::uint32_t most = queue.throttle->limits.per_key;
@@ -95,8 +96,8 @@ Json show_rule(const ThrottleRule& rule) {
 Json show_throttle(const Throttle& throttle, const View& view, Time now) {
   const std::string& name = throttle.name;
   const bool is_type = throttle.is_type;
-  const Queue* const queue = is_type ? nullptr : view.find_queue(name);
-  const ThrottleRule* const rule = view.throttle_rule_of(name);
+  const Queue* const queue = is_type ? nullptr : view.queues().find(name);
+  const ThrottleRule* const rule = view.throttles().rules().rule_of(name);
   std::string throttled = is_type ? reached_limit(throttle, now) : std::string();
   if (queue != nullptr) throttled = throttled_by(*queue, now);
   const bool has_keys = queue != nullptr && throttle.limits.per_key != 0;

@@ -64,7 +64,7 @@ bool is_shown(const Throttle& throttle) {
 }
 
 const Throttle* find_throttle(const Call& call) {
-  const Throttle* const found = call.site.broker.view().throttle_of(call.name);
+  const Throttle* const found = call.site.broker.view().throttles().table().find(call.name);
   return found != nullptr && is_shown(*found) ? found : nullptr;
 }
 
@@ -80,12 +80,12 @@ Json show_unused(std::string_view name, const ThrottleRule& rule, const Call& ca
 /// The rules that name one queue, where that has no limits in force. Types that a rule names have.
 std::vector<const ThrottleRule*> unused_rules(const View& view) {
   std::vector<const ThrottleRule*> unused;
-  for (const ThrottleRule& each : view.throttle_rules()) {
+  for (const ThrottleRule& each : view.throttles().rules().list) {
     // A name with a wildcard is a pattern, and no name is another one's pattern.
-    const ThrottleRule* const rule = view.throttle_rule_of(each.pattern);
+    const ThrottleRule* const rule = view.throttles().rules().rule_of(each.pattern);
     if (is_type_name(each.pattern) || rule == nullptr || rule->pattern != each.pattern) continue;
     if (is_pattern(each.pattern)) continue;
-    const Throttle* const throttle = view.throttle_of(each.pattern);
+    const Throttle* const throttle = view.throttles().table().find(each.pattern);
     if (throttle == nullptr || !is_shown(*throttle)) unused.push_back(&each);
   }
   return unused;
@@ -115,7 +115,7 @@ Response list_throttles(const Call& call) {
   std::map<std::string, Json> rows;
   std::size_t seen = 0;
   std::string last;
-  view.page_throttles(cursor, *limit, [&](const Throttle& throttle) {
+  view.throttles().table().page(cursor, *limit, [&](const Throttle& throttle) {
     ++seen;
     last = throttle.name;
     if (is_shown(throttle)) rows[last] = show_throttle(throttle, view, call.moment.now);
@@ -134,7 +134,7 @@ Response list_throttles(const Call& call) {
   Json throttles = Json::array();
   for (auto& [name, row] : rows) throttles.push_back(std::move(row));
   return {.body = dump({{"throttles", std::move(throttles)},
-                        {"total", view.throttle_count() + unused.size()},
+                        {"total", view.throttles().table().by_name().size() + unused.size()},
                         {"next", next.empty() ? Json(nullptr) : Json(next)}})};
 }
 
@@ -145,7 +145,7 @@ Response list_throttle_rules(const Call& call) {
   const auto place =
       cursor.empty() ? std::optional<std::size_t>(0) : parse_number<std::size_t>(cursor);
   if (!place) return refuse(400, kWrongCursor);
-  const std::vector<ThrottleRule>& all = call.site.broker.view().throttle_rules();
+  const std::vector<ThrottleRule>& all = call.site.broker.view().throttles().rules().list;
   Json rules = Json::array();
   std::size_t next = std::min(*place, all.size());
   for (; next < all.size() && rules.size() < *limit; ++next) rules.push_back(show_rule(all[next]));
@@ -159,7 +159,7 @@ Response show_throttle_of(const Call& call) {
   if (const Throttle* const throttle = find_throttle(call)) {
     return {.body = dump(show_throttle(*throttle, view, call.moment.now))};
   }
-  const ThrottleRule* const rule = view.throttle_rule_of(call.name);
+  const ThrottleRule* const rule = view.throttles().rules().rule_of(call.name);
   if (rule == nullptr) return say_unlimited();
   return {.body = dump(show_unused(call.name, *rule, call))};
 }
@@ -191,7 +191,7 @@ Response set_throttle(const Call& call) {
                   concat("limits of ", kThrottlesByHandMax,
                          " queues and types were set by hand, and no more can be: reset some"));
   }
-  const Throttle* const throttle = call.site.broker.view().throttle_of(call.name);
+  const Throttle* const throttle = call.site.broker.view().throttles().table().find(call.name);
   return {.body = dump(show_throttle(*throttle, call.site.broker.view(), call.moment.now)),
           .is_change = true};
 }

@@ -53,7 +53,7 @@ ThrottleFigures figures_of_throttled(const Queue& queue) {
 
 std::vector<ThrottleFigures> figures_of_throttled_types(const View& view) {
   std::vector<ThrottleFigures> all;
-  view.page_throttles(kTypePrefix, kLabelledTypesMax, [&](const Throttle& throttle) {
+  view.throttles().table().page(kTypePrefix, kLabelledTypesMax, [&](const Throttle& throttle) {
     // Queues with later names follow.
     if (!throttle.is_type || !throttle.limits.has_any()) return;
     ThrottleFigures figures = figures_of_throttle(throttle);
@@ -147,10 +147,10 @@ struct FeatureCounts {
 FeatureCounts count_features(const View& view) {
   const JobBatches& batches = view.batches();
   const std::size_t ended = batches.open_count() + batches.finished_count();
-  return {.locks = view.lock_count(),
-          .tracked_jobs = view.tracked_job_count(),
-          .unreadable = view.unreadable_count(),
-          .tracks = view.track_count(),
+  return {.locks = view.jobs().lock_count(),
+          .tracked_jobs = view.jobs().tracked_count(),
+          .unreadable = view.jobs().unreadable_count(),
+          .tracks = view.tracks().size(),
           .open_batches = batches.open_count(),
           .committed_batches = batches.size() - ended,
           .finished_batches = batches.finished_count()};
@@ -193,11 +193,11 @@ Queues collect(const View& view, const BusiestQueues& busiest, Time now) {
   Queues queues;
   QueueFigures& others = queues.others;
   // All, less those of the labelled queues: so no other queue is visited.
-  others.ready = view.job_count(JobState::kReady);
-  others.reserved = view.job_count(JobState::kReserved);
-  others.scheduled = view.job_count(JobState::kScheduled);
-  others.retrying = view.job_count(JobState::kRetrying);
-  others.dead = view.job_count(JobState::kDead);
+  others.ready = view.orders().count(JobState::kReady);
+  others.reserved = view.orders().count(JobState::kReserved);
+  others.scheduled = view.orders().count(JobState::kScheduled);
+  others.retrying = view.orders().count(JobState::kRetrying);
+  others.dead = view.orders().count(JobState::kDead);
   const auto label = [&](const Queue& queue) {
     const Labelled& each = queues.labelled.emplace_back(copy_of(queue, view, now));
     if (queue.throttle != nullptr) queues.throttles.push_back(figures_of_throttled(queue));
@@ -208,8 +208,8 @@ Queues collect(const View& view, const BusiestQueues& busiest, Time now) {
     others.dead -= each.figures.dead;
   };
   // A queue that was removed meanwhile is left out.
-  for (const std::uint64_t place : busiest.places()) view.page_queues(place, place + 1, 1, label);
-  queues.others_count = view.queue_count() - queues.labelled.size();
+  for (const std::uint64_t place : busiest.places()) view.queues().page(place, place + 1, 1, label);
+  queues.others_count = view.queues().by_creation().size() - queues.labelled.size();
   return queues;
 }
 
@@ -468,7 +468,7 @@ Snapshot take_snapshot(const Site& site, const Moment& moment, const BusiestQueu
           .cron_entry_count = view.cron().count(),
           .features = count_features(view),
           .accepts_jobs = !site.broker.refuses_jobs(),
-          .jobs_rewritten = view.jobs_rewritten(),
+          .jobs_rewritten = site.broker.ledger().jobs_rewritten(),
           .live_bytes = site.broker.ledger().live_bytes(),
           .jobs_memory_bytes = site.broker.ledger().memory().bytes(),
           .memory_limit_bytes = memory_limit(site.broker),

@@ -27,8 +27,8 @@ void Series::work(const Broker& broker, Time now) {
   next_ = now + kTurnPause;
   const View& view = broker.view();
   if (next_queue_ < queues_end_) {
-    next_queue_ = view.page_queues(next_queue_, queues_end_, kMetersATurn,
-                                   [this](const Queue& queue) { read(queue); });
+    next_queue_ = view.queues().page(next_queue_, queues_end_, kMetersATurn,
+                                     [this](const Queue& queue) { read(queue); });
     return;
   }
   if (next_type_ < types_.size()) return read_types();
@@ -41,7 +41,7 @@ void Series::begin_round(const Broker& broker, Time now) {
   round_ends_ = ends_at(now);
   next_queue_ = 0;
   new_queues_ = queues_end_;
-  queues_end_ = broker.view().queues_end();
+  queues_end_ = broker.view().queues().next_creation();
   next_type_ = 0;
   find_new_types(broker.types());
   idle_.clear();
@@ -123,7 +123,7 @@ void Series::read_types() {
 
 void Series::end_round(const View& view) {
   Reading all = times_;
-  all.ready = view.job_count(JobState::kReady);
+  all.ready = view.orders().count(JobState::kReady);
   all.enqueued = view.tally().jobs_put;
   all.processed = view.counters().processed;
   all.failed = view.counters().failed;

@@ -18,8 +18,8 @@ void Trend::note(const View& view, Time now) {
                       .processed = counters.processed,
                       .failed = counters.failed,
                       .enqueued = view.tally().jobs_put,
-                      .ready = view.job_count(JobState::kReady),
-                      .reserved = view.job_count(JobState::kReserved)});
+                      .ready = view.orders().count(JobState::kReady),
+                      .reserved = view.orders().count(JobState::kReserved)});
   if (samples_.size() > kSamplesMax) samples_.pop_front();
 }
 

@@ -89,10 +89,10 @@ struct BatchFixture : BrokerFixture {
     if (!ledger.take_batch().empty()) ledger.place(log_end += 1'000'000);
   }
 
-  [[nodiscard]] bool has_batch(JobBatchId id) const { return broker.view().find_batch(id); }
+  [[nodiscard]] bool has_batch(JobBatchId id) const { return broker.view().batches().find(id); }
   [[nodiscard]] const JobBatchFields& batch(JobBatchId id) const {
     REQUIRE(has_batch(id));
-    return broker.view().find_batch(id)->fields;
+    return broker.view().batches().find(id)->fields;
   }
   [[nodiscard]] CallbackState callback(JobBatchId id, BatchRole role) const {
     return batch(id).callback(role);

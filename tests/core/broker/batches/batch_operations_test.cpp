@@ -44,7 +44,7 @@ TEST_CASE("batch operations: discarding the open members ends the batch, without
   batches.commit(7);
   batches.start({.states = {JobState::kReady}});
   CHECK(batches.changed() == 2 * kSliceChanges);
-  CHECK(batches.broker.view().job_count(JobState::kReady) == 2 * kSliceChanges + 1);
+  CHECK(batches.broker.view().orders().count(JobState::kReady) == 2 * kSliceChanges + 1);
   CHECK(batches.is_enqueued(7, kComplete));
   batches.run_callback(kComplete, 7);
   CHECK(batches.is_waiting(7, kSuccess));

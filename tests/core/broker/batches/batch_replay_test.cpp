@@ -114,7 +114,8 @@ Step fail(const std::string& jid) {
 Step requeue() {
   return [](BatchFixture& process) {
     JobId id = 0;
-    process.broker.view().page(JobState::kRetrying, {}, 1, [&](const Job& job) { id = job.id; });
+    process.broker.view().jobs().page(JobState::kRetrying, {}, 1,
+                                      [&](const Job& job) { id = job.id; });
     process.change(id, Mutation::Action::kRequeue);
   };
 }

@@ -14,9 +14,9 @@ TEST_CASE("use: a queue is removed when nothing needs it") {
   CHECK(fixture.broker.use(client, "t"));
   const JobId id = fixture.put("x", {.queue = "t"});
   CHECK(fixture.broker.use(client, "default"));
-  CHECK(fixture.broker.view().find_queue("t") != nullptr);
+  CHECK(fixture.broker.view().queues().find("t") != nullptr);
   CHECK(fixture.broker.remove(client, id, fixture.now));
-  CHECK(fixture.broker.view().find_queue("t") == nullptr);
+  CHECK(fixture.broker.view().queues().find("t") == nullptr);
 }
 
 TEST_CASE("ignore: the last watched queue stays") {
@@ -31,7 +31,7 @@ TEST_CASE("ignore: the last watched queue stays") {
 TEST_CASE("watch: who has never asked for a job takes none") {
   BrokerFixture fixture;
   const auto takers = [&](const char* queue) {
-    const Queue* found = fixture.broker.view().find_queue(queue);
+    const Queue* found = fixture.broker.view().queues().find(queue);
     return found == nullptr ? 0 : found->taker_count;
   };
   const ClientId client = fixture.client();
@@ -49,7 +49,7 @@ TEST_CASE("watch: who has never asked for a job takes none") {
   CHECK(fixture.broker.ignore(client, "default").value() == 2);
   CHECK(takers("default") == 0);
   fixture.broker.disconnect(client, fixture.now);
-  CHECK(fixture.broker.view().find_queue("t") == nullptr);
+  CHECK(fixture.broker.view().queues().find("t") == nullptr);
 }
 
 TEST_CASE("fetch: a client takes jobs of the queues that it lists, as long as it waits") {
@@ -59,10 +59,10 @@ TEST_CASE("fetch: a client takes jobs of the queues that it lists, as long as it
   const ReserveRequest request{.choice = ReserveRequest::Choice::kFirstListed,
                                .queues = {"u", "t", "u"}};
   CHECK_FALSE(fixture.broker.reserve(client, request, fixture.now));
-  CHECK(fixture.broker.view().find_queue("t")->taker_count == 1);
-  CHECK(fixture.broker.view().find_queue("u")->taker_count == 1);
+  CHECK(fixture.broker.view().queues().find("t")->taker_count == 1);
+  CHECK(fixture.broker.view().queues().find("u")->taker_count == 1);
   fixture.broker.stop_waiting(client);
-  CHECK(fixture.broker.view().find_queue("t")->taker_count == 0);
+  CHECK(fixture.broker.view().queues().find("t")->taker_count == 0);
 }
 
 TEST_CASE("watch: as many queues as the limit says, and one more is refused") {
@@ -72,7 +72,7 @@ TEST_CASE("watch: as many queues as the limit says, and one more is refused") {
     REQUIRE(fixture.broker.watch(client, "t" + std::to_string(i)).value() == i + 1);
   }
   CHECK(fixture.broker.watch(client, "more").error() == Refusal::kTooManyQueues);
-  CHECK(fixture.broker.view().find_queue("more") == nullptr);
+  CHECK(fixture.broker.view().queues().find("more") == nullptr);
   CHECK(fixture.broker.watch(client, "t1").value() == kWatchedQueuesMax);
   CHECK(fixture.broker.ignore(client, "t1").value() == kWatchedQueuesMax - 1);
   CHECK(fixture.broker.watch(client, "more").value() == kWatchedQueuesMax);
@@ -105,7 +105,7 @@ TEST_CASE("use: the same queue once more keeps it") {
   const ClientId client = fixture.client();
   CHECK(fixture.broker.use(client, "t"));
   CHECK(fixture.broker.use(client, "t"));
-  CHECK(fixture.broker.view().find_queue("t")->user_count == 1);
+  CHECK(fixture.broker.view().queues().find("t")->user_count == 1);
 }
 
 }  // namespace millrace::test

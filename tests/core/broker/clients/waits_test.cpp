@@ -95,7 +95,7 @@ TEST_CASE("wait: a queue that was only waited for ends with the wait") {
   const ClientId client = fixture.client();
   CHECK(fixture.wait_for(client, {"new", "new"}, "w", 1s));
   fixture.advance(1s);
-  CHECK(fixture.broker.view().find_queue("new") == nullptr);
+  CHECK(fixture.broker.view().queues().find("new") == nullptr);
 }
 
 TEST_CASE("wait: more clients than a slice are served by further ticks") {
@@ -110,7 +110,7 @@ TEST_CASE("wait: more clients than a slice are served by further ticks") {
   CHECK(fixture.broker.view().tally().waiting == 1);
   fixture.settle();
   CHECK(fixture.broker.view().tally().waiting == 0);
-  CHECK(fixture.broker.view().job_count(JobState::kReserved) == kSliceJobs + 1);
+  CHECK(fixture.broker.view().orders().count(JobState::kReserved) == kSliceJobs + 1);
 }
 
 }  // namespace millrace::test

@@ -9,7 +9,7 @@ TEST_CASE("push once: a push that is sent again is the job that is there") {
   BrokerFixture fixture;
   const JobId id = fixture.push("jid=one,args");
   CHECK(fixture.push("jid=one,args") == id);
-  CHECK(fixture.broker.view().job_count(JobState::kReady) == 1);
+  CHECK(fixture.broker.view().orders().count(JobState::kReady) == 1);
   CHECK(fixture.broker.view().tally().jobs_put == 1);
   CHECK(fixture.broker.view().tally().pushes_repeated == 1);
 }
@@ -33,7 +33,7 @@ TEST_CASE("push once: another body, another queue and another name are other job
   const JobId body = fixture.push("jid=one,b");
   const JobId queue = fixture.push("jid=one,a", "other");
   const JobId name = fixture.push("jid=two,a");  // of the same hash
-  CHECK(fixture.broker.view().job_count(JobState::kReady) == 4);
+  CHECK(fixture.broker.view().orders().count(JobState::kReady) == 4);
   CHECK(fixture.push("jid=one,a") == id);
   CHECK(fixture.push("jid=one,b") == body);
   CHECK(fixture.push("jid=one,a", "other") == queue);
@@ -137,7 +137,7 @@ struct Remembering : BrokerFixture {
     return id;
   }
   [[nodiscard]] std::size_t remembered() const { return ledger.store().ended_pushes().size(); }
-  [[nodiscard]] std::size_t ready() const { return broker.view().job_count(JobState::kReady); }
+  [[nodiscard]] std::size_t ready() const { return broker.view().orders().count(JobState::kReady); }
 
   ClientId worker = client();
 };

@@ -167,7 +167,7 @@ TEST_SUITE("throttle: a client that waits has the next job when") {
   TEST_CASE_FIXTURE(Waiting, "the limit is dropped") {
     limit(std::vector<ThrottleRule>{});
     CHECK(got(waiting));
-    CHECK(broker.view().throttle_count() == 0);
+    CHECK(broker.view().throttles().table().by_name().size() == 0);
   }
   TEST_CASE_FIXTURE(Waiting, "an operator raises the limit") {
     CHECK(broker.admin().set_throttle("default", kTwo, now));
@@ -476,7 +476,7 @@ TEST_CASE("throttle: a tube that vanishes does not fill its bucket") {
     return id.has_value();
   };
   CHECK(take());
-  CHECK(fixture.broker.view().find_queue("tube") == nullptr);
+  CHECK(fixture.broker.view().queues().find("tube") == nullptr);
   CHECK_FALSE(take());
 }
 

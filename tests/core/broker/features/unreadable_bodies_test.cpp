@@ -35,9 +35,9 @@ TEST_CASE("unreadable body: a client gets the next job, and the job is dead with
   CHECK(spoiled.fixture.reserve(spoiled.fixture.client()) == 2);
   CHECK(spoiled.is_dead_for_it());
   CHECK(spoiled.fixture.broker.view().tally().bodies_unreadable == 1);
-  CHECK(spoiled.fixture.broker.view().unreadable_count() == 1);
+  CHECK(spoiled.fixture.broker.view().jobs().unreadable_count() == 1);
   CHECK(spoiled.fixture.broker.remove(0, 1, spoiled.fixture.now));
-  CHECK(spoiled.fixture.broker.view().unreadable_count() == 0);
+  CHECK(spoiled.fixture.broker.view().jobs().unreadable_count() == 0);
 }
 
 TEST_CASE("unreadable body: a client that waits gets the next job") {
@@ -60,7 +60,7 @@ TEST_CASE("unreadable body: that very job is not reserved") {
 
 TEST_CASE("unreadable body: whoever looks at the job sees it without, and then it is dead") {
   Spoiled spoiled;
-  CHECK_FALSE(spoiled.fixture.broker.view().find(1)->has_body());
+  CHECK_FALSE(spoiled.fixture.broker.view().jobs().find(1)->has_body());
   CHECK(spoiled.job(1).state == JobState::kReady);
   spoiled.fixture.settle();
   CHECK(spoiled.is_dead_for_it());
@@ -73,9 +73,9 @@ TEST_CASE("unreadable body: many in a row are found in slices, and a client wait
   small.log.is_broken = true;
   const ClientId client = small.fixture.client();
   CHECK(small.fixture.wait(client));
-  CHECK(small.fixture.broker.view().job_count(JobState::kDead) == kUnreadableInARow + 1);
+  CHECK(small.fixture.broker.view().orders().count(JobState::kDead) == kUnreadableInARow + 1);
   small.fixture.settle();
-  CHECK(small.fixture.broker.view().job_count(JobState::kDead) == kJobs);
+  CHECK(small.fixture.broker.view().orders().count(JobState::kDead) == kJobs);
   small.log.is_broken = false;
   CHECK(small.fixture.broker.kick_job(5, small.fixture.now));
   CHECK(small.fixture.delivered(client)->job == 5);
@@ -106,7 +106,7 @@ TEST_CASE("unreadable body: a job that runs goes on, and ends as it ends") {
   CHECK(fixture.reserve(client) == 1);
   fixture.ledger.store().jobs().bodies().spill(spoiled.job(1));
   spoiled.broker.log.is_broken = true;
-  CHECK_FALSE(fixture.broker.view().find(1)->has_body());
+  CHECK_FALSE(fixture.broker.view().jobs().find(1)->has_body());
   fixture.settle();
   CHECK(spoiled.job(1).state == JobState::kReserved);
   CHECK(spoiled.is_marked());
@@ -170,7 +170,7 @@ TEST_CASE("unreadable body: compaction waits for the mark, and writes the job wi
   CHECK(spoiled.job(1).body_bytes == 0);
   spoiled.mend();
   CHECK_FALSE(fixture.broker.kick_job(1, fixture.now));
-  for (const JobId id : {2, 3}) CHECK(fixture.broker.view().find(id)->body_view() == kBody);
+  for (const JobId id : {2, 3}) CHECK(fixture.broker.view().jobs().find(id)->body_view() == kBody);
   CHECK(spoiled.broker.tell_replayed() == tell(fixture.broker.view()));
 }
 
@@ -230,7 +230,7 @@ TEST_CASE("unreadable body: a dead job keeps what it died of in its reason") {
       worker, "j1", {.errtype = "E", .message = "m", .backtrace = {}}, small.fixture.now));
   small.append();
   small.spoil(id);
-  CHECK_FALSE(small.fixture.broker.view().find(id)->has_body());
+  CHECK_FALSE(small.fixture.broker.view().jobs().find(id)->has_body());
   const Time died = small.fixture.ledger.store().jobs().find(id)->when;
   small.fixture.settle();
   const Job& job = *small.fixture.ledger.store().jobs().find(id);

@@ -7,7 +7,7 @@ namespace millrace::test {
 namespace {
 
 const std::vector<Attempt>& attempts_of(const BrokerFixture& fixture, JobId id) {
-  const Attempts* const attempts = fixture.broker.view().attempts_of(fixture.job(id));
+  const Attempts* const attempts = fixture.broker.view().jobs().attempts_of(fixture.job(id));
   CHECK(attempts != nullptr);
   return attempts->list;
 }
@@ -30,7 +30,7 @@ TEST_CASE("attempts: a failed run is known with its worker and its times") {
   CHECK(fixture.broker.workers().add(client, {.wid = "w", .hostname = "host", .pid = 7},
                                      fixture.now));
   const JobId id = fixture.push("x");
-  CHECK(fixture.broker.view().attempts_of(fixture.job(id)) == nullptr);
+  CHECK(fixture.broker.view().jobs().attempts_of(fixture.job(id)) == nullptr);
   const Time began = fixture.now;
   fail(fixture, client, id, "first");
   const Attempt& attempt = attempts_of(fixture, id).front();
@@ -74,12 +74,12 @@ TEST_CASE("attempts: a run that ended well, was given back or undone is none") {
   const JobId put = fixture.put("y");
   CHECK(fixture.reserve(client) == put);
   CHECK(fixture.broker.release(client, put, 0, 0, fixture.now));
-  CHECK(fixture.broker.view().attempts_of(fixture.job(put)) == nullptr);
+  CHECK(fixture.broker.view().jobs().attempts_of(fixture.job(put)) == nullptr);
   CHECK(fixture.broker.remove(client, put, fixture.now));
   const JobId pushed = fixture.push("x");
   CHECK(fixture.fetch(client, "w") == pushed);
   CHECK(fixture.broker.workers().undo_fetch(pushed, fixture.now, fixture.now));
-  CHECK(fixture.broker.view().attempts_of(fixture.job(pushed)) == nullptr);
+  CHECK(fixture.broker.view().jobs().attempts_of(fixture.job(pushed)) == nullptr);
 }
 
 TEST_CASE("attempts: while records must not grow, none is noted") {
@@ -89,7 +89,7 @@ TEST_CASE("attempts: while records must not grow, none is noted") {
   fixture.broker.set_admission(Admission::kNoGrowth);
   CHECK(fixture.fetch(client, "w") == id);
   CHECK(fixture.broker.workers().fail(client, "j1", {.message = "m"}, fixture.now));
-  CHECK(fixture.broker.view().attempts_of(fixture.job(id)) == nullptr);
+  CHECK(fixture.broker.view().jobs().attempts_of(fixture.job(id)) == nullptr);
 }
 
 TEST_CASE("attempts: a restart finds them, after the job was written once more too") {

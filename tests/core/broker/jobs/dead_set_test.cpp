@@ -55,9 +55,9 @@ TEST_CASE("dead set: is cut down by slices") {
   for (std::size_t i = 0; i < kSliceJobs + 2; ++i) fixture.push_dead("x");
   fixture.now += kDeadLimit + 1s;
   CHECK(fixture.broker.tick(fixture.now) <= fixture.now);
-  CHECK(fixture.broker.view().job_count(JobState::kDead) == 2);
+  CHECK(fixture.broker.view().orders().count(JobState::kDead) == 2);
   fixture.settle();
-  CHECK(fixture.broker.view().job_count(JobState::kDead) == 0);
+  CHECK(fixture.broker.view().orders().count(JobState::kDead) == 0);
 }
 
 }  // namespace millrace::test

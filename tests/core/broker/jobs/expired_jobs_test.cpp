@@ -32,7 +32,7 @@ TEST_CASE("expired jobs: one is removed when its time is over, wherever it waits
   CHECK_FALSE(jobs.has(ready));
   CHECK_FALSE(jobs.has(scheduled));
   CHECK(jobs.expired() == 3);
-  CHECK(jobs.broker.view().find_queue("default")->expired_count == 3);
+  CHECK(jobs.broker.view().queues().find("default")->expired_count == 3);
 }
 
 TEST_CASE("expired jobs: one that was over at the push is never handed out") {

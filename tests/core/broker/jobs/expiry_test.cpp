@@ -37,9 +37,9 @@ TEST_CASE("disconnect: more jobs than a slice are released by further ticks") {
   while (fixture.reserve(holder)) {
   }
   fixture.leave(holder);
-  CHECK(fixture.broker.view().job_count(JobState::kReserved) == 1);
+  CHECK(fixture.broker.view().orders().count(JobState::kReserved) == 1);
   fixture.settle();
-  CHECK(fixture.broker.view().job_count(JobState::kReserved) == 0);
+  CHECK(fixture.broker.view().orders().count(JobState::kReserved) == 0);
 }
 
 TEST_CASE("disconnect: jobs with long failure texts are released in batches that are not long") {
@@ -63,7 +63,7 @@ TEST_CASE("disconnect: jobs with long failure texts are released in batches that
     fixture.broker.tick(fixture.now);
   }
   CHECK(batches == 4);
-  CHECK(fixture.broker.view().job_count(JobState::kReserved) == 0);
+  CHECK(fixture.broker.view().orders().count(JobState::kReserved) == 0);
 }
 
 TEST_CASE("worker hold: outlives the connection, and fails when reserve_for runs out") {

@@ -25,7 +25,7 @@ TEST_CASE("keep: a queue that was pushed to stays when it is empty") {
   const ClientId client = fixture.client();
   const JobId id = fixture.push("x", "mail");
   CHECK(fixture.broker.remove(client, id, fixture.now));
-  CHECK(fixture.broker.view().find_queue("mail") != nullptr);
+  CHECK(fixture.broker.view().queues().find("mail") != nullptr);
 }
 
 TEST_CASE("bury: jobs that die at the same moment keep their order") {

@@ -35,7 +35,7 @@ class LostJobsFixture : public BrokerFixture {
     advance(60s);
   }
   [[nodiscard]] const std::vector<Attempt>& attempts_of(JobId id) {
-    const Attempts* const attempts = broker.view().attempts_of(job(id));
+    const Attempts* const attempts = broker.view().jobs().attempts_of(job(id));
     CHECK(attempts != nullptr);
     return attempts->list;
   }
@@ -550,7 +550,7 @@ TEST_CASE("lost jobs: more than one slice of them come back") {
   }
   fixture.leave(client);
   fixture.advance(61s);
-  CHECK(fixture.broker.view().job_count(JobState::kReady) == 2 * kSliceJobs);
+  CHECK(fixture.broker.view().orders().count(JobState::kReady) == 2 * kSliceJobs);
 }
 
 TEST_CASE("lost jobs: after a start all workers have ten times as long to come back") {

@@ -77,9 +77,9 @@ TEST_CASE("pause: one without end keeps its queue") {
   CHECK(fixture.broker.use(client, "t"));
   CHECK(fixture.broker.admin().pause("t", std::nullopt, fixture.now));
   CHECK(fixture.broker.use(client, "default"));
-  CHECK(fixture.broker.view().find_queue("t") != nullptr);
+  CHECK(fixture.broker.view().queues().find("t") != nullptr);
   CHECK(fixture.broker.admin().pause("t", 0, fixture.now));
-  CHECK(fixture.broker.view().find_queue("t") == nullptr);
+  CHECK(fixture.broker.view().queues().find("t") == nullptr);
 }
 
 }  // namespace millrace::test

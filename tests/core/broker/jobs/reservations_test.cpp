@@ -95,7 +95,7 @@ TEST_CASE("fetch: a list that is asked for again finds queues that came and went
   const JobId second = fixture.put("b", {.queue = "b", .ttr_s = 60});
   CHECK(fetch() == second);
   CHECK(fixture.broker.workers().ack(client, "j" + std::to_string(second), fixture.now));
-  CHECK(fixture.broker.view().find_queue("b") == nullptr);
+  CHECK(fixture.broker.view().queues().find("b") == nullptr);
   CHECK_FALSE(fetch());
   // Another queue has the number that the one that went had.
   fixture.put("c", {.queue = "c", .ttr_s = 60});

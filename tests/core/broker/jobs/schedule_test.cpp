@@ -12,9 +12,9 @@ TEST_CASE("schedule: a tick moves at most a slice of the jobs that are due") {
   }
   fixture.now += 1s;
   CHECK(fixture.broker.tick(fixture.now) <= fixture.now);
-  CHECK(fixture.broker.view().job_count(JobState::kReady) == kSliceJobs);
+  CHECK(fixture.broker.view().orders().count(JobState::kReady) == kSliceJobs);
   CHECK(fixture.broker.tick(fixture.now) == kNever);
-  CHECK(fixture.broker.view().job_count(JobState::kScheduled) == 0);
+  CHECK(fixture.broker.view().orders().count(JobState::kScheduled) == 0);
 }
 
 TEST_CASE("schedule: a scheduled and a retrying job are counted apart when they come due") {
@@ -26,7 +26,7 @@ TEST_CASE("schedule: a scheduled and a retrying job are counted apart when they 
   CHECK(fixture.broker.workers().fail(client, "j1", {}, fixture.now));
   fixture.schedule("y", 1h);
   fixture.advance(1h);
-  CHECK(fixture.broker.view().job_count(JobState::kReady) == 2);
+  CHECK(fixture.broker.view().orders().count(JobState::kReady) == 2);
   CHECK(fixture.broker.view().tally().scheduled_enqueued == 1);
   CHECK(fixture.broker.view().tally().retries_enqueued == 1);
 }

@@ -37,7 +37,7 @@ struct Tracked {
   TrackView get(std::string_view jid) { return fixture.broker.workers().track(jid); }
   TrackState state(std::string_view jid) { return get(jid).state; }
   Time deadline(JobId id) { return fixture.job(id).when; }
-  std::size_t track_count() { return fixture.broker.view().track_count(); }
+  std::size_t track_count() { return fixture.broker.view().tracks().size(); }
 };
 
 /// What a restart would find.
@@ -262,7 +262,7 @@ TEST_CASE("track: nothing is lost in a backlog or by a restart") {
   CHECK(after.get("jid-1").state == TrackState::kWorking);
   CHECK(after.get("jid-1").percent == 3);
   CHECK(after.get("jid-1").desc == "waits");
-  CHECK(after.broker.view().find(id)->when == t.fixture.now + 1h);
+  CHECK(after.broker.view().jobs().find(id)->when == t.fixture.now + 1h);
 }
 
 TEST_CASE("track: an end is there after a restart, and goes when it would have gone") {
@@ -303,7 +303,7 @@ TEST_CASE("track: FLUSH drops the tracks, also those of jobs that are gone") {
   CHECK(t.track_count() == 0);
   CHECK(t.state("jid-2") == TrackState::kUnknown);
   Restarted after(t.fixture.ledger);
-  CHECK(after.broker.view().track_count() == 0);
+  CHECK(after.broker.view().tracks().size() == 0);
 }
 
 TEST_CASE("track: FLUSH drops the tracks, also where the clock was set back") {

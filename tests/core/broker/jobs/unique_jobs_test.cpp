@@ -59,7 +59,7 @@ TEST_CASE("unique: locks that were taken and denied are counted") {
   CHECK(unique.push(60s, false, {}, UniqueConflict::kAccept).value() == first);
   CHECK(unique.broker.view().tally().locks_taken == 1);
   CHECK(unique.broker.view().tally().locks_denied == 2);
-  CHECK(unique.broker.view().lock_count() == 1);
+  CHECK(unique.broker.view().jobs().lock_count() == 1);
 }
 
 TEST_CASE("unique: a refused push leaves nothing") {
@@ -188,7 +188,7 @@ TEST_CASE("unique: a job that a connection held has its lock after a restart, if
   const std::string push = unique.ledger.take_batch();
   unique.ledger.place(1000);
   REQUIRE(unique.reserve(other) == first);
-  CHECK(unique.broker.view().lock_count() == 0);
+  CHECK(unique.broker.view().jobs().lock_count() == 0);
   BrokerFixture after;
   SUBCASE("nobody did") {
     REQUIRE(after.ledger.replay(push, 1000));
@@ -201,7 +201,7 @@ TEST_CASE("unique: a job that a connection held has its lock after a restart, if
   }
   SUBCASE("somebody did, who has ended") {
     const JobId second = unique.pushed();
-    CHECK(unique.broker.view().lock_count() == 1);
+    CHECK(unique.broker.view().jobs().lock_count() == 1);
     REQUIRE(unique.broker.remove(other, second, unique.now));
     REQUIRE(after.ledger.replay(push, 1000));
     REQUIRE(after.ledger.replay(unique.ledger.take_batch(), 2000));
@@ -361,7 +361,7 @@ TEST_CASE("unique: an administrator frees the lock of a job, which goes on witho
   const JobId first = unique.pushed(60s, true);
   REQUIRE(unique.broker.admin().free_lock(first, unique.now));
   CHECK_FALSE(unique.holds(first));
-  CHECK(unique.broker.view().lock_count() == 0);
+  CHECK(unique.broker.view().jobs().lock_count() == 0);
   SUBCASE("once") {
     const auto again = unique.broker.admin().free_lock(first, unique.now);
     CHECK(again.error() == Refusal::kNotFound);
@@ -423,8 +423,8 @@ TEST_CASE("unique: locks are listed page by page, each once") {
   };
   const auto page = [&](std::size_t limit) {
     const std::size_t before = keys.size();
-    unique.broker.view().page_locks(keys.empty() ? std::nullopt : std::optional(keys.back()), limit,
-                                    take);
+    unique.broker.view().jobs().page_locks(keys.empty() ? std::nullopt : std::optional(keys.back()),
+                                           limit, take);
     return keys.size() - before;
   };
   while (page(7) == 7) {
@@ -474,7 +474,7 @@ TEST_CASE("unique: who asks for it is told that the job is there already") {
   const auto second = unique.push(60s, false, {}, UniqueConflict::kAccept);
   REQUIRE(second);
   CHECK(*second == first);
-  CHECK(unique.broker.view().job_count(JobState::kReady) == 1);
+  CHECK(unique.broker.view().orders().count(JobState::kReady) == 1);
 }
 
 TEST_CASE("unique: locks are as before after a replay") {

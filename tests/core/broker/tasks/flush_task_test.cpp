@@ -15,9 +15,9 @@ TEST_CASE("flush: queues that are pushed to meanwhile stay") {
   fixture.push("y", "young");
   fixture.settle();
   const View& view = fixture.broker.view();
-  CHECK(view.find_queue("gone") == nullptr);
-  CHECK(view.find_queue("old")->is_kept);
-  CHECK(view.find_queue("young")->is_kept);
+  CHECK(view.queues().find("gone") == nullptr);
+  CHECK(view.queues().find("old")->is_kept);
+  CHECK(view.queues().find("young")->is_kept);
 }
 
 TEST_CASE("flush: removes everything in every state, and nothing that comes later") {
@@ -31,10 +31,10 @@ TEST_CASE("flush: removes everything in every state, and nothing that comes late
   fixture.settle();
   CHECK(fixture.delivered(client)->kind == Delivery::Kind::kFinished);
   CHECK(fixture.has(young));
-  CHECK(fixture.broker.view().job_count(JobState::kReady) == 1);
-  CHECK(fixture.broker.view().job_count(JobState::kReserved) == 0);
-  CHECK(fixture.broker.view().job_count(JobState::kScheduled) == 0);
-  CHECK(fixture.broker.view().find_queue("mail") == nullptr);
+  CHECK(fixture.broker.view().orders().count(JobState::kReady) == 1);
+  CHECK(fixture.broker.view().orders().count(JobState::kReserved) == 0);
+  CHECK(fixture.broker.view().orders().count(JobState::kScheduled) == 0);
+  CHECK(fixture.broker.view().queues().find("mail") == nullptr);
 }
 
 }  // namespace millrace::test

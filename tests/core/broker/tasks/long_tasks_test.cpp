@@ -39,7 +39,7 @@ TEST_CASE("long tasks: a kick ends with its client") {
   CHECK_FALSE(fixture.broker.kick(client, 2 * kSliceChanges, fixture.now));
   fixture.leave(client);
   CHECK(fixture.broker.tick(fixture.now) == fixture.now + 1h);
-  CHECK(fixture.broker.view().job_count(JobState::kScheduled) == kSliceChanges);
+  CHECK(fixture.broker.view().orders().count(JobState::kScheduled) == kSliceChanges);
 }
 
 }  // namespace millrace::test

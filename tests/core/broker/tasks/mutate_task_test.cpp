@@ -44,7 +44,7 @@ TEST_CASE("mutate: without a filter it changes all") {
   fixture.push_dead("a");
   fixture.push_dead("b");
   CHECK(fixture.broker.admin().mutate(client, {.set = JobState::kDead}, fixture.now) == 2);
-  CHECK(fixture.broker.view().job_count(JobState::kDead) == 0);
+  CHECK(fixture.broker.view().orders().count(JobState::kDead) == 0);
 }
 
 TEST_CASE("mutate: an empty set is no work") {
@@ -92,9 +92,9 @@ TEST_CASE("mutate: more than a slice continues in ticks, and its end is delivere
   const ClientId client = fixture.client();
   schedule_many(fixture, 2 * kSliceChanges + 1);
   CHECK_FALSE(fixture.broker.admin().mutate(client, {.set = JobState::kScheduled}, fixture.now));
-  CHECK(fixture.broker.view().job_count(JobState::kScheduled) == kSliceChanges + 1);
+  CHECK(fixture.broker.view().orders().count(JobState::kScheduled) == kSliceChanges + 1);
   fixture.broker.tick(fixture.now);
-  CHECK(fixture.broker.view().job_count(JobState::kScheduled) == 1);
+  CHECK(fixture.broker.view().orders().count(JobState::kScheduled) == 1);
   fixture.settle();
   CHECK(fixture.delivered(client)->count == 2 * kSliceChanges + 1);
 }
@@ -145,7 +145,7 @@ TEST_CASE("mutate: a slice that reads large bodies ends early") {
   const Mutation mutation{.set = JobState::kScheduled,
                           .matches = [](const Job&, const Queue&, Steps&) { return Match::kYes; }};
   CHECK_FALSE(fixture.broker.admin().mutate(client, mutation, fixture.now));
-  CHECK(fixture.broker.view().job_count(JobState::kScheduled) == 1);
+  CHECK(fixture.broker.view().orders().count(JobState::kScheduled) == 1);
 }
 
 TEST_CASE("mutate: a job that takes many slices to compare is asked about until it is clear") {
@@ -191,7 +191,7 @@ TEST_CASE("mutate: jobs that come meanwhile stay") {
   const JobId late = fixture.schedule("late", 30min);
   const JobId later = fixture.schedule("later", 2h);
   fixture.settle();
-  CHECK(fixture.broker.view().job_count(JobState::kScheduled) == 2);
+  CHECK(fixture.broker.view().orders().count(JobState::kScheduled) == 2);
   CHECK(fixture.has(late));
   CHECK(fixture.has(later));
 }
@@ -222,7 +222,7 @@ TEST_CASE("mutate: continues when its client has left") {
   CHECK_FALSE(fixture.broker.admin().mutate(client, {.set = JobState::kScheduled}, fixture.now));
   fixture.leave(client);
   fixture.settle();
-  CHECK(fixture.broker.view().job_count(JobState::kScheduled) == 0);
+  CHECK(fixture.broker.view().orders().count(JobState::kScheduled) == 0);
 }
 
 }  // namespace millrace::test

@@ -13,8 +13,8 @@ TEST_CASE("pause queues: those that exist are counted, and unknown names are pas
   const ClientId client = fixture.client();
   fixture.push("x", "mail");
   CHECK(fixture.broker.admin().pause_queues(client, {"none", "mail"}, 60, fixture.now) == 1);
-  CHECK(fixture.broker.view().find_queue("mail")->is_paused(fixture.now));
-  CHECK(fixture.broker.view().find_queue("none") == nullptr);
+  CHECK(fixture.broker.view().queues().find("mail")->is_paused(fixture.now));
+  CHECK(fixture.broker.view().queues().find("none") == nullptr);
 }
 
 TEST_CASE("pause queues: more than a slice continues in ticks, and its end is delivered") {
@@ -27,10 +27,10 @@ TEST_CASE("pause queues: more than a slice continues in ticks, and its end is de
   }
   CHECK_FALSE(
       fixture.broker.admin().pause_queues(client, names, std::nullopt, fixture.now).has_value());
-  CHECK_FALSE(fixture.broker.view().find_queue(names.back())->is_paused(fixture.now));
+  CHECK_FALSE(fixture.broker.view().queues().find(names.back())->is_paused(fixture.now));
   fixture.settle();
   CHECK(fixture.delivered(client)->count == kSliceJobs + 1);
-  CHECK(fixture.broker.view().find_queue(names.back())->is_paused(fixture.now));
+  CHECK(fixture.broker.view().queues().find(names.back())->is_paused(fixture.now));
 }
 
 }  // namespace millrace::test

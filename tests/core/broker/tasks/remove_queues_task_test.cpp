@@ -12,7 +12,7 @@ TEST_CASE("remove queues: the ready jobs are deleted, and the queue with them") 
   CHECK(fixture.broker.admin().pause("mail", std::nullopt, fixture.now));
   CHECK(fixture.broker.admin().remove_queues(client, {"mail"}, fixture.now) == 1);
   CHECK_FALSE(fixture.has(gone));
-  CHECK(fixture.broker.view().find_queue("mail") == nullptr);
+  CHECK(fixture.broker.view().queues().find("mail") == nullptr);
 }
 
 TEST_CASE("remove queues: unknown names are passed over") {
@@ -57,7 +57,7 @@ TEST_CASE("remove queues: more than a slice continues in ticks, and younger jobs
   fixture.settle();
   CHECK(fixture.delivered(client)->count == kSliceJobs + 2);
   CHECK(fixture.state(younger) == JobState::kReady);
-  CHECK(fixture.broker.view().find_queue("next") == nullptr);
+  CHECK(fixture.broker.view().queues().find("next") == nullptr);
 }
 
 }  // namespace millrace::test

@@ -19,7 +19,7 @@ struct Keys : ThrottleFixture {
   explicit Keys(const ThrottleLimits& limits = kOneOfKey) : ThrottleFixture(limits) {}
 
   JobId of(std::string_view key) { return push_one("T", key); }
-  [[nodiscard]] const Lines* lines() const { return broker.view().find_queue("default")->lines; }
+  [[nodiscard]] const Lines* lines() const { return broker.view().queues().find("default")->lines; }
   [[nodiscard]] std::uint32_t taken(std::string_view key) const {
     const JobKey* const found = lines()->find(key);
     return found == nullptr ? 0 : found->taken;
@@ -92,13 +92,13 @@ class RandomKeys : public ThrottleFixture {
     std::map<std::string, std::uint32_t> running;
     std::uint32_t of_type = 0;
     for (JobId id = 1; id < broker.view().counters().next_id; ++id) {
-      const Job* const job = broker.view().find(id);
+      const Job* const job = broker.view().jobs().find(id);
       if (job == nullptr || job->state != JobState::kReserved) continue;
       if (is_young(*job, kLimits.timeout())) ++running[std::string(key_of(*job))];
       const bool is_mail = job->body_view().find("type=Mail,") != std::string_view::npos;
       if (is_mail && is_young(*job, kType.timeout())) ++of_type;
     }
-    const Lines* const lines = broker.view().find_queue("default")->lines;
+    const Lines* const lines = broker.view().queues().find("default")->lines;
     REQUIRE((lines != nullptr && lines->has_keys()));
     for (std::size_t i = 1; i < kKeys.size(); ++i) {
       const JobKey* const key = lines->find(kKeys.at(i));
@@ -117,7 +117,7 @@ class RandomKeys : public ThrottleFixture {
   void check_served(const std::map<std::string, std::uint32_t>& running, std::uint32_t of_type) {
     bool may_run = false;
     for (JobId id = 1; id < broker.view().counters().next_id; ++id) {
-      const Job* const job = broker.view().find(id);
+      const Job* const job = broker.view().jobs().find(id);
       if (job == nullptr || job->state != JobState::kReady) continue;
       const bool is_mail = job->body_view().find("type=Mail,") != std::string_view::npos;
       const std::string key(key_of(*job));
@@ -209,7 +209,7 @@ TEST_CASE("keys: a job that loses its lock while it waits does not cost its key 
   fixture.advance(2s);
   unique.queue = "other";
   fixture.put("b", unique);
-  REQUIRE_FALSE(fixture.broker.view().find(first)->holds_lock());
+  REQUIRE_FALSE(fixture.broker.view().jobs().find(first)->holds_lock());
   CHECK(fixture.fetch(fixture.client(), "w") == first);
 }
 
@@ -387,7 +387,7 @@ TEST_CASE("keys: a queue with jobs in lines is removed") {
   static_cast<void>(fixture.broker.admin().remove_queues(fixture.client(), {"a"}, fixture.now));
   fixture.settle();
   fixture.ack(client, held);
-  CHECK(fixture.broker.view().find_queue("a") == nullptr);
+  CHECK(fixture.broker.view().queues().find("a") == nullptr);
 }
 
 TEST_CASE("keys: a job that expires in the line is not handed out") {

@@ -72,7 +72,7 @@ class ThrottleFixture : public BrokerFixture {
   }
 
   [[nodiscard]] const Throttle& throttle(std::string_view queue = "default") const {
-    const Throttle* const found = broker.view().throttle_of(queue);
+    const Throttle* const found = broker.view().throttles().table().find(queue);
     CHECK(found != nullptr);
     return *found;
   }

@@ -76,7 +76,7 @@ TEST_CASE("type throttle: jobs keep their order when the type has room again") {
   CHECK(fixture.fetch(client, "w") == fifth);
   fixture.ack(client, second);
   CHECK(fixture.fetch(client, "w") == fourth);
-  CHECK(fixture.broker.view().find_queue("default")->lines == nullptr);
+  CHECK(fixture.broker.view().queues().find("default")->lines == nullptr);
 }
 
 TEST_CASE("type throttle: jobs that were put are limited by the type in their body") {
@@ -199,7 +199,7 @@ TEST_SUITE("type throttle: a client that waits in another queue has the next job
   TEST_CASE_FIXTURE(WaitingForType, "the limit is dropped") {
     limit(std::vector<ThrottleRule>{});
     CHECK(got(waiting) == ready);
-    CHECK(broker.view().throttle_count() == 0);
+    CHECK(broker.view().throttles().table().by_name().size() == 0);
   }
   TEST_CASE_FIXTURE(WaitingForType, "an operator raises the limit") {
     CHECK(broker.admin().set_throttle("type:Mail", kTwo, now));
@@ -340,7 +340,7 @@ TEST_CASE("type throttle: jobs that wait are removed, killed and moved as all ot
   CHECK_FALSE(fixture.fetch(client, "w"));
   CHECK(fixture.broker.remove(client, second, fixture.now));
   CHECK(fixture.broker.reserve_job(client, third, fixture.now));
-  CHECK(fixture.broker.view().find_queue("default")->lines == nullptr);
+  CHECK(fixture.broker.view().queues().find("default")->lines == nullptr);
   // A pushed job that is released comes last.
   const JobId fourth = fixture.mail();
   CHECK_FALSE(fixture.fetch(client, "w"));
@@ -379,7 +379,7 @@ TEST_CASE("type throttle: a queue with jobs that wait is removed") {
   fixture.settle();
   fixture.ack(client, held);
   fixture.settle();
-  CHECK(fixture.broker.view().find_queue("a") == nullptr);
+  CHECK(fixture.broker.view().queues().find("a") == nullptr);
   CHECK(fixture.throttle("type:Mail").groups == 0);
   CHECK(fixture.throttle("type:Mail").parked.empty());
 }

@@ -24,7 +24,7 @@ struct Restarted {
                                             after.now);
   }
   [[nodiscard]] const Throttle& throttle() const {
-    return *after.broker.view().throttle_of("default");
+    return *after.broker.view().throttles().table().find("default");
   }
 };
 
@@ -95,7 +95,7 @@ class RandomLoad : public ThrottleFixture {
   [[nodiscard]] std::uint32_t slots_by_reservations() const {
     std::uint32_t count = 0;
     for (JobId id = 1; id < broker.view().counters().next_id; ++id) {
-      const Job* const job = broker.view().find(id);
+      const Job* const job = broker.view().jobs().find(id);
       if (job == nullptr || job->state != JobState::kReserved) continue;
       const Reservation& held = *job->reservation();
       const bool is_young = held.reserved_at + kLimits.timeout() > now;
@@ -241,7 +241,7 @@ TEST_CASE("throttles: the limits of operators are there after a restart") {
   Restarted restarted(before);
   restarted.limit({.concurrency = 9, .timeout_s = 60});
   CHECK(restarted.throttle().limits == kTwo);
-  CHECK(restarted.after.broker.view().throttle_of("gone") == nullptr);
+  CHECK(restarted.after.broker.view().throttles().table().find("gone") == nullptr);
 }
 
 TEST_CASE("throttles: the tokens of a rate are there after a restart") {
@@ -300,11 +300,11 @@ TEST_CASE("throttles: they are paged by name") {
   CHECK(fixture.broker.admin().set_throttle("z", kTwo, fixture.now));
   std::vector<std::string> names;
   const auto visit = [&](const Throttle& throttle) { names.push_back(throttle.name); };
-  fixture.broker.view().page_throttles("", 2, visit);
+  fixture.broker.view().throttles().table().page("", 2, visit);
   CHECK((names == std::vector<std::string>{"a", "default"}));
-  fixture.broker.view().page_throttles("default", 2, visit);
+  fixture.broker.view().throttles().table().page("default", 2, visit);
   CHECK(names.back() == "z");
-  CHECK(fixture.broker.view().throttle_count() == 3);
+  CHECK(fixture.broker.view().throttles().table().by_name().size() == 3);
 }
 
 }  // namespace millrace::test

@@ -49,10 +49,10 @@ TEST_CASE("PUSHB: all jobs are created when it came, however long it takes") {
   while (session->wants_resume()) session->resume(now += 1s);
   CHECK(now > came);
   const View view = server.broker().view();
-  for (JobId id = 1; id <= 1'201; ++id) CHECK(view.find(id)->created_at == came);
-  CHECK(view.find(1'201)->enqueued_at == now);
+  for (JobId id = 1; id <= 1'201; ++id) CHECK(view.jobs().find(id)->created_at == came);
+  CHECK(view.jobs().find(1'201)->enqueued_at == now);
   std::string shown;
-  format.render(*view.find(1'201), "default", {}, shown);
+  format.render(*view.jobs().find(1'201), "default", {}, shown);
   CHECK(contains(shown, R"("created_at":"2023-11-14T22:13:20.000000001Z","enqueued_at":)"));
   session->close(now);
 }

@@ -45,13 +45,13 @@ TEST_CASE("FETCH of a long job that was put: is rendered in slices, and others a
     CHECK(lone.session->unrendered_bytes() >= kBodyBytes);
     CHECK(lone.session->kept_bytes() > 0);
     std::string expected;
-    lone.format.render(*lone.server.broker().view().find(id), "default", {}, expected);
+    lone.format.render(*lone.server.broker().view().jobs().find(id), "default", {}, expected);
     int slices = 0;
     const std::string answer = answer_of(*lone.session, lone.server, slices);
     CHECK(slices > 25);
     CHECK((answer == "$" + std::to_string(expected.size()) + "\r\n" + expected + "\r\n+OK\r\n"));
     CHECK(lone.session->unrendered_bytes() == 0);
-    CHECK(lone.server.broker().view().find(id) == nullptr);
+    CHECK(lone.server.broker().view().jobs().find(id) == nullptr);
   }
 }
 
@@ -60,10 +60,10 @@ TEST_CASE("FETCH of a long job that was put: is shown as it was when it was fetc
   const JobId id = put(lone.server, std::string(kBodyBytes, 'a'));
   lone.session->receive("FETCH default\n", lone.server.now());
   std::string expected;
-  lone.format.render(*lone.server.broker().view().find(id), "default", {}, expected);
+  lone.format.render(*lone.server.broker().view().jobs().find(id), "default", {}, expected);
   CHECK(
       lone.server.broker().admin().change_held(id, Mutation::Action::kDiscard, lone.server.now()));
-  CHECK(lone.server.broker().view().find(id) == nullptr);
+  CHECK(lone.server.broker().view().jobs().find(id) == nullptr);
   int slices = 0;
   const std::string answer = answer_of(*lone.session, lone.server, slices);
   CHECK((payload(answer) == expected));
@@ -77,7 +77,7 @@ TEST_CASE("FETCH of a long job that was put: it is given back if the client leav
   const std::unique_ptr<Session> session = service.open();
   session->start(server.now());
   session->receive("HELLO {\"v\":2,\"wid\":\"w\"}\nFETCH default\n", server.now());
-  CHECK(server.broker().view().find(id)->state == JobState::kReserved);
+  CHECK(server.broker().view().jobs().find(id)->state == JobState::kReserved);
   std::size_t taken = session->take_output().size();
   while (session->unrendered_bytes() > kBodyBytes / 2) {
     session->sent(std::exchange(taken, 0));
@@ -85,7 +85,7 @@ TEST_CASE("FETCH of a long job that was put: it is given back if the client leav
     taken = session->take_output().size();
   }
   session->close(server.now());
-  CHECK(server.broker().view().find(id)->state == JobState::kReady);
+  CHECK(server.broker().view().jobs().find(id)->state == JobState::kReady);
 }
 
 TEST_CASE("FETCH of a long job that was put: a waiting worker gets it") {

@@ -119,7 +119,7 @@ TEST_CASE("PUSH of a long line: a client that leaves takes it along") {
   session->receive("PUSH " + job("job-12345", long_args()) + "\n", server.now());
   for (int i = 0; i < 6; ++i) session->resume(server.now());
   session->close(server.now());
-  CHECK(server.broker().view().find(1) == nullptr);
+  CHECK(server.broker().view().jobs().find(1) == nullptr);
 }
 
 TEST_CASE("PUSHB of a long line: short jobs, long ones, and refused ones") {

@@ -125,7 +125,7 @@ TEST_CASE_FIXTURE(SeriesFixture, "series: while a queue was gone, nothing waited
   pass(*this);
   static_cast<void>(broker.admin().flush(worker("other"), now));
   settle();
-  REQUIRE(broker.view().find_queue("mail") == nullptr);
+  REQUIRE(broker.view().queues().find("mail") == nullptr);
   pass(*this);
   push("Mail", "mail");
   pass(*this);
@@ -161,7 +161,7 @@ TEST_CASE_FIXTURE(SeriesFixture, "series: a queue that is gone has a line of not
   const JobId id = put("body", "brief");
   pass(*this);
   CHECK(broker.admin().change(id, Mutation::Action::kDiscard, now).has_value());
-  REQUIRE(broker.view().find_queue("brief") == nullptr);
+  REQUIRE(broker.view().queues().find("brief") == nullptr);
   pass(*this, 2);
   CHECK(read("/api/v1/series?queue=brief")["ready"] == Json({1, 0, 0}));
   put("body", "brief");
@@ -179,7 +179,7 @@ TEST_CASE_FIXTURE(SeriesFixture, "series: a turn reads some meters, and lines ar
   CHECK(read("/api/v1/series?queue=q3")["is_recorded"] == true);
   CHECK(read(last)["is_recorded"] == false);
   // A queue without jobs makes room.
-  const Job* const job = broker.view().first_ready(*broker.view().find_queue("q3"));
+  const Job* const job = broker.view().jobs().first_ready(*broker.view().queues().find("q3"));
   CHECK(broker.admin().change(job->id, Mutation::Action::kDiscard, now).has_value());
   pass(*this, 92);
   CHECK(read("/api/v1/series?queue=q3")["is_recorded"] == false);

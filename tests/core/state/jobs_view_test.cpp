@@ -1,7 +1,5 @@
-#include "core/broker/view.hpp"
+#include "core/state/jobs_view.hpp"
 
-#include <set>
-#include <string>
 #include <vector>
 
 #include "core/broker_fixture.hpp"
@@ -9,80 +7,43 @@
 
 namespace millrace::test {
 
-TEST_CASE("queue: it is listed while it is kept or has a ready job") {
-  BrokerFixture fixture;
-  const ClientId client = fixture.client();
-  const auto listed = [&] {
-    std::set<std::string> names;
-    fixture.broker.view().each_listed_queue([&](const Queue& queue) { names.insert(queue.name); });
-    return names;
-  };
-  CHECK(fixture.broker.watch(client, "watched"));
-  CHECK(listed().empty());
-  fixture.put("a", {.queue = "put", .ttr_s = 60});
-  const JobId pushed = fixture.push("b", "pushed");
-  const JobId other = fixture.put("c", {.queue = "watched", .ttr_s = 60});
-  CHECK(listed() == std::set<std::string>{"put", "pushed", "watched"});
-  CHECK(fixture.broker.remove(client, pushed, fixture.now));
-  CHECK(fixture.reserve(client) == other);
-  CHECK(listed() == std::set<std::string>{"put", "pushed"});
-  CHECK(fixture.broker.admin().remove_queues(client, {"put", "pushed"}, fixture.now));
-  CHECK(listed().empty());
-}
-
 TEST_CASE("job: its state is known by its number, as long as it is there") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();
   const JobId id = fixture.put("a", {.queue = "default", .ttr_s = 60});
   const View& view = fixture.broker.view();
-  CHECK(view.state_of(id) == JobState::kReady);
+  CHECK(view.jobs().state_of(id) == JobState::kReady);
   CHECK(fixture.broker.remove(client, id, fixture.now));
-  CHECK(view.state_of(id) == std::nullopt);
+  CHECK(view.jobs().state_of(id) == std::nullopt);
 }
 
-TEST_CASE("queue: pages are in the order of creation, up to an end") {
-  BrokerFixture fixture;
-  const ClientId client = fixture.client();
-  for (const char* name : {"a", "b", "c"}) CHECK(fixture.broker.watch(client, name));
-  const View& view = fixture.broker.view();
-  const std::uint64_t end = view.queues_end();
-  CHECK(fixture.broker.watch(client, "late"));
-  std::string names;
-  const auto add = [&](const Queue& queue) { names += queue.name + ' '; };
-  const std::uint64_t next = view.page_queues(0, end, 2, add);
-  CHECK(names == "default a ");
-  CHECK(next < end);
-  CHECK(view.page_queues(next, end, 2, add) == end);
-  CHECK(names == "default a b c ");
-}
-
-TEST_CASE("view: scheduled jobs are listed soonest first, whichever clock they follow") {
+TEST_CASE("jobs view: scheduled jobs are listed soonest first, whichever clock they follow") {
   BrokerFixture fixture;
   const JobId delayed = fixture.put("x", {.queue = "default", .due = fixture.now + 2h});
   const JobId timed = fixture.schedule("y", 3h);
   const View& view = fixture.broker.view();
   const auto listed = [&](const ScanOrder& order) {
     std::vector<JobId> ids;
-    (void)view.scan(order, {}, 9, [&](const Job& job) {
+    (void)view.jobs().scan(order, {}, 9, [&](const Job& job) {
       ids.push_back(job.id);
       return true;
     });
     return ids;
   };
-  const Queue& queue = *view.find_queue("default");
+  const Queue& queue = *view.queues().find("default");
   CHECK((listed({.state = JobState::kScheduled}) == std::vector<JobId>{delayed, timed}));
-  CHECK(view.first_delayed(queue)->id == delayed);
+  CHECK(view.jobs().first_delayed(queue)->id == delayed);
   fixture.broker.set_wall_clock({.ahead = 2h});
   const std::vector<JobId> swapped{timed, delayed};
   CHECK(listed({.state = JobState::kScheduled}) == swapped);
   CHECK(listed({.state = JobState::kScheduled, .queue = "default"}) == swapped);
   CHECK((listed({.state = JobState::kScheduled, .is_backwards = true}) ==
          std::vector<JobId>{delayed, timed}));
-  CHECK(view.first_delayed(queue)->id == timed);
-  CHECK(view.scan_length({.state = JobState::kScheduled, .queue = "default"}) == 2);
+  CHECK(view.jobs().first_delayed(queue)->id == timed);
+  CHECK(view.jobs().scan_length({.state = JobState::kScheduled, .queue = "default"}) == 2);
 }
 
-TEST_CASE("view: a walk over scheduled jobs goes on from its place") {
+TEST_CASE("jobs view: a walk over scheduled jobs goes on from its place") {
   BrokerFixture fixture;
   fixture.broker.set_wall_clock({.ahead = 1h});
   std::vector<JobId> wanted;
@@ -95,6 +56,7 @@ TEST_CASE("view: a walk over scheduled jobs goes on from its place") {
   std::optional<ScanPlace> after;
   do {
     after = fixture.broker.view()
+                .jobs()
                 .scan({.state = JobState::kScheduled}, after, 1,
                       [&](const Job& job) {
                         seen.push_back(job.id);
@@ -105,7 +67,7 @@ TEST_CASE("view: a walk over scheduled jobs goes on from its place") {
   CHECK(seen == wanted);
 }
 
-TEST_CASE("view: pages dead jobs oldest first, from a cursor on") {
+TEST_CASE("jobs view: pages dead jobs oldest first, from a cursor on") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();
   std::vector<JobId> buried;
@@ -116,37 +78,37 @@ TEST_CASE("view: pages dead jobs oldest first, from a cursor on") {
     buried.push_back(id);
   }
   std::vector<JobId> seen;
-  View::Cursor last;
+  JobsView::Cursor last;
   const auto see = [&](const Job& job) {
     seen.push_back(job.id);
     last = {job.when, job.id};
   };
-  fixture.broker.view().page(JobState::kDead, {}, 2, see);
-  fixture.broker.view().page(JobState::kDead, last, 2, see);
+  fixture.broker.view().jobs().page(JobState::kDead, {}, 2, see);
+  fixture.broker.view().jobs().page(JobState::kDead, last, 2, see);
   CHECK((seen == buried));
 }
 
-TEST_CASE("view: pages ready jobs in the order of service") {
+TEST_CASE("jobs view: pages ready jobs in the order of service") {
   BrokerFixture fixture;
   const JobId second = fixture.put("x", {.queue = "default", .pri = 2});
   const JobId first = fixture.put("x", {.queue = "default", .pri = 1});
   std::vector<JobId> seen;
   const View& view = fixture.broker.view();
-  view.page_ready(*view.find_queue("default"), {}, 9,
-                  [&](const Job& job) { seen.push_back(job.id); });
+  view.jobs().page_ready(*view.queues().find("default"), {}, 9,
+                         [&](const Job& job) { seen.push_back(job.id); });
   CHECK((seen == std::vector<JobId>{first, second}));
 }
 
-TEST_CASE("view: the oldest ready job is found among more urgent ones") {
+TEST_CASE("jobs view: the oldest ready job is found among more urgent ones") {
   BrokerFixture fixture;
   fixture.put("old", {.queue = "default", .pri = 9, .ttr_s = 60});
   fixture.now += 5s;
   fixture.put("urgent", {.queue = "default", .pri = 1, .ttr_s = 60});
   const View& view = fixture.broker.view();
-  CHECK(view.oldest_ready(*view.find_queue("default")) == kStart);
+  CHECK(view.jobs().oldest_ready(*view.queues().find("default")) == kStart);
 }
 
-TEST_CASE("view: failed jobs that were retried are known until they fail again or end") {
+TEST_CASE("jobs view: failed jobs that were retried are known until they fail again or end") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();
   const View& view = fixture.broker.view();
@@ -154,7 +116,7 @@ TEST_CASE("view: failed jobs that were retried are known until they fail again o
   const auto seen = [&] {
     std::vector<JobId> ids;
     const auto visit = [&](const Job& job) { ids.push_back(job.id); };
-    CHECK_FALSE(view.scan_failed_before({}, 10, visit).next);
+    CHECK_FALSE(view.jobs().scan_failed_before({}, 10, visit).next);
     return ids;
   };
   const auto fail = [&] {
@@ -166,14 +128,14 @@ TEST_CASE("view: failed jobs that were retried are known until they fail again o
   CHECK(seen().empty());
   CHECK(fixture.broker.admin().change(id, Mutation::Action::kRequeue, fixture.now));
   CHECK(seen() == std::vector{id});
-  CHECK(view.failed_before_count() == 1);
+  CHECK(view.orders().failed_before().size() == 1);
   fail();
   CHECK(seen().empty());
   CHECK(fixture.broker.admin().change(id, Mutation::Action::kRequeue, fixture.now));
   CHECK(fixture.reserve(client) == id);
   CHECK(seen() == std::vector{id});
   CHECK(fixture.broker.remove(client, id, fixture.now));
-  CHECK(view.failed_before_count() == 0);
+  CHECK(view.orders().failed_before().size() == 0);
 }
 
 TEST_CASE("scan: failed jobs are walked slice by slice") {
@@ -192,10 +154,10 @@ TEST_CASE("scan: failed jobs are walked slice by slice") {
   }
   std::size_t met = 0;
   const auto visit = [&](const Job&) { ++met; };
-  const ScanEnd slice = view.scan_failed_before({}, 2, visit);
+  const ScanEnd slice = view.jobs().scan_failed_before({}, 2, visit);
   CHECK(slice.jobs == 2);
   REQUIRE(slice.next);
-  CHECK_FALSE(view.scan_failed_before(slice.next, 2, visit).next);
+  CHECK_FALSE(view.jobs().scan_failed_before(slice.next, 2, visit).next);
   CHECK(met == 3);
 }
 
@@ -213,11 +175,11 @@ TEST_CASE("scan: step by step, either way, through several queues meets each job
   std::optional<ScanPlace> after;
   ScanEnd end;
   do {
-    end = fixture.broker.view().scan({.state = JobState::kReady, .is_backwards = is_backwards},
-                                     after, 1, [&](const Job& job) {
-                                       met.push_back(job.id);
-                                       return true;
-                                     });
+    end = fixture.broker.view().jobs().scan(
+        {.state = JobState::kReady, .is_backwards = is_backwards}, after, 1, [&](const Job& job) {
+          met.push_back(job.id);
+          return true;
+        });
     after = end.next;
   } while (end.next);
   CHECK(met.size() == 3);

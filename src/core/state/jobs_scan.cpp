@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/broker/view.hpp"
+#include "core/state/jobs_view.hpp"
 
-/// Walks over jobs and connections. A walk can stop anywhere and continue later.
+/// Walks over jobs. A walk can stop anywhere and continue later.
 namespace millrace {
 namespace {
 
@@ -31,7 +31,7 @@ constexpr std::size_t kLoadSteps = 9;
 /// One walk: its parameters and its progress.
 struct Walk {
   const ScanOrder& order;
-  const View::ScanVisitor& visit;
+  const JobsView::ScanVisitor& visit;
   std::size_t steps_max;
   ScanEnd end = {};
   std::size_t steps = 0;    ///< its cost so far
@@ -226,74 +226,58 @@ bool walk_one_queue(Walk& walk, const Store& store, std::optional<ScanPlace> aft
 
 }  // namespace
 
-ScanEnd View::scan(const ScanOrder& order, std::optional<ScanPlace> after, std::size_t steps_max,
-                   const ScanVisitor& visit) const {
+ScanEnd JobsView::scan(const ScanOrder& order, std::optional<ScanPlace> after,
+                       std::size_t steps_max, const ScanVisitor& visit) const {
   Walk walk{.order = order, .visit = visit, .steps_max = steps_max};
   bool is_through = false;
   if (!order.queue.empty()) {
-    is_through = walk_one_queue(walk, store(), after);
+    is_through = walk_one_queue(walk, store_, after);
   } else if (order.state == JobState::kReady) {
-    is_through = walk_queues(walk, store(), after);
+    is_through = walk_queues(walk, store_, after);
   } else {
-    is_through = walk_by_time(walk, store(), nullptr, after);
+    is_through = walk_by_time(walk, store_, nullptr, after);
   }
   // A cursor tells the client to ask again, so a complete walk has none.
   if (is_through) walk.end.next.reset();
   return walk.end;
 }
 
-ScanEnd View::scan_failed_before(std::optional<ScanPlace> after, std::size_t steps_max,
-                                 const JobVisitor& visit) const {
-  const TimeOrder& failed = store().orders().failed_before();
+ScanEnd JobsView::scan_failed_before(std::optional<ScanPlace> after, std::size_t steps_max,
+                                     const Visitor& visit) const {
+  const TimeOrder& failed = store_.orders().failed_before();
   ScanEnd end;
   auto next = after ? failed.upper_bound(entry_at(*after, kNoSlot, failed)) : failed.begin();
   for (; next != failed.end() && end.jobs < steps_max; ++next) {
     ++end.jobs;
-    const Job& job = store().jobs().at(next->slot);
-    end.next = place_of(*next, store().queues().at(job.queue));
+    const Job& job = store_.jobs().at(next->slot);
+    end.next = place_of(*next, store_.queues().at(job.queue));
     visit(job);
   }
   if (next == failed.end()) end.next.reset();
   return end;
 }
 
-std::uint64_t View::scan_length(const ScanOrder& order) const {
+std::uint64_t JobsView::scan_length(const ScanOrder& order) const {
   // Reserved jobs are walked in the order of all, whatever queue is asked for.
-  if (order.queue.empty() || order.state == JobState::kReserved) return job_count(order.state);
-  const Queue* queue = find_queue(order.queue);
+  if (order.queue.empty() || order.state == JobState::kReserved)
+    return store_.orders().count(order.state);
+  const Queue* queue = store_.queues().find(order.queue);
   if (queue == nullptr) return 0;
   if (order.state == JobState::kReady) return queue->ready.size();
   if (order.state == JobState::kScheduled) return queue->delayed.size();
-  return order_of(store(), queue, order.state).size();
+  return order_of(store_, queue, order.state).size();
 }
 
-Time View::oldest_ready(const Queue& queue) const {
+Time JobsView::oldest_ready(const Queue& queue) const {
   Time oldest = kNever;
   auto first = queue.ready.begin();
   // The first job of each priority. Few priorities are in use, so a few looks are enough.
   for (std::size_t i = 0; i < kPrioritiesLookedAt && first != queue.ready.end(); ++i) {
-    oldest = std::min(oldest, store().jobs().at(first->slot).enqueued_at);
+    oldest = std::min(oldest, store_.jobs().at(first->slot).enqueued_at);
     first = queue.ready.upper_bound(ReadyEntry{
         .pri = first->pri, .slot = kNoSlot, .sequence = std::numeric_limits<Sequence>::max()});
   }
   return oldest;
-}
-
-void View::page_clients(ClientId after, std::size_t limit,
-                        const std::function<void(const Client&)>& visit) const {
-  std::vector<ClientId> ids;
-  for (const auto& [id, client] : clients_) {
-    if (id > after) ids.push_back(id);
-  }
-  const auto end = ids.begin() + static_cast<std::ptrdiff_t>(std::min(limit, ids.size()));
-  // Connections are in a hash table. Only the page is sorted.
-  std::partial_sort(ids.begin(), end, ids.end());
-  for (auto id = ids.begin(); id != end; ++id) visit(clients_.find(*id)->second);
-}
-
-std::size_t View::held_count(ClientId client) const {
-  const TimeOrder* held = store().orders().held_by(client);
-  return held == nullptr ? 0 : held->size();
 }
 
 }  // namespace millrace
