@@ -108,7 +108,8 @@ void add_binlog(Yaml& yaml, const Settings& settings, const Ledger& ledger) {
   yaml.number("binlog-oldest-index", binlog.oldest)
       .number("binlog-current-index", binlog.current)
       // All zero without a journal, like beanstalkd without -b.
-      .number("binlog-records-migrated", settings.binlog ? ledger.jobs_rewritten() : 0)
+      .number("binlog-records-migrated",
+              settings.binlog ? ledger.store().jobs().rewritten_count() : 0)
       .number("binlog-records-written", settings.binlog ? ledger.records_written() : 0)
       .number("binlog-max-size", settings.binlog_bytes_max);
 }

@@ -371,9 +371,9 @@ TEST_CASE("features: after each frame of a mixed load, all is as recomputed from
       anew.check();
       anew.check_slots(rule);
     }
-    const Ledger& live = load.server.broker().ledger();
-    const auto next_id = live.counters().next_id;
-    CHECK(told(steadily.store(), next_id) == told(live.store(), next_id));
+    const Store& live = load.server.broker().ledger().store();
+    const auto next_id = live.totals().now().next_id;
+    CHECK(told(steadily.store(), next_id) == told(live, next_id));
   }
   const Tally& tally = load.server.broker().view().tally();
   CHECK(frames.size() > 1000);

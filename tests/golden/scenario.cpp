@@ -214,7 +214,7 @@ void lose_bodies(InMemoryServer& server) {
     JobFields fields = job->fields();
     fields.marks |= job_marks::kBodyUnreadable;
     fields.state = JobState::kDead;
-    fields.when = ledger.store().orders().time_of_death(server.now());
+    fields.when = ledger.store().jobs().orders().time_of_death(server.now());
     fields.edit_history().failure = Failure{.failed_at = server.now(),
                                             .errtype = "BodyUnreadable",
                                             .message = "body unreadable: the disk"};

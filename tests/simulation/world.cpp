@@ -255,7 +255,7 @@ void World::live() {
     disk_.set_watched(false);
   }
   if (!is_orderly) disk_.die();
-  totals_.jobs_rewritten += broker.ledger().jobs_rewritten();
+  totals_.jobs_rewritten += broker.ledger().store().jobs().rewritten_count();
   totals_.segments_removed += process_->main.compactor.removed_segments();
   count_features();
   process_.reset();

@@ -141,7 +141,7 @@ std::optional<RetryDelays> AdminOperations::retry_delays_of(const Job& job) cons
 }
 
 void AdminOperations::set_worker_rules(WorkerRules rules, Time now) {
-  parts_.gone.begin(rules, !parts_.ledger.store().orders().reserved().empty(), now);
+  parts_.gone.begin(rules, !parts_.ledger.store().jobs().orders().reserved().empty(), now);
 }
 
 Answer<Done> AdminOperations::set_throttle(std::string_view name, const ThrottleLimits& limits,

@@ -191,15 +191,15 @@ bool walk_queues(Walk& walk, const Store& store, const std::optional<ScanPlace>&
 const TimeOrder& order_of(const Store& store, const Queue* queue, JobState state) {
   switch (state) {
     case JobState::kRetrying:
-      return queue != nullptr ? queue->delayed.steady : store.orders().retrying();
+      return queue != nullptr ? queue->delayed.steady : store.jobs().orders().retrying();
     case JobState::kDead:
-      return queue != nullptr ? queue->dead : store.orders().dead();
+      return queue != nullptr ? queue->dead : store.jobs().orders().dead();
     case JobState::kReserved:
     case JobState::kReady:
     case JobState::kScheduled:
       break;
   }
-  return store.orders().reserved();
+  return store.jobs().orders().reserved();
 }
 
 /// Jobs that are not ready, of the queue or of all.
@@ -244,7 +244,7 @@ ScanEnd JobsView::scan(const ScanOrder& order, std::optional<ScanPlace> after,
 
 ScanEnd JobsView::scan_failed_before(std::optional<ScanPlace> after, std::size_t steps_max,
                                      const Visitor& visit) const {
-  const TimeOrder& failed = store_.orders().failed_before();
+  const TimeOrder& failed = store_.jobs().orders().failed_before();
   ScanEnd end;
   auto next = after ? failed.upper_bound(entry_at(*after, kNoSlot, failed)) : failed.begin();
   for (; next != failed.end() && end.jobs < steps_max; ++next) {
@@ -260,7 +260,7 @@ ScanEnd JobsView::scan_failed_before(std::optional<ScanPlace> after, std::size_t
 std::uint64_t JobsView::scan_length(const ScanOrder& order) const {
   // Reserved jobs are walked in the order of all, whatever queue is asked for.
   if (order.queue.empty() || order.state == JobState::kReserved)
-    return store_.orders().count(order.state);
+    return store_.jobs().orders().count(order.state);
   const Queue* queue = store_.queues().find(order.queue);
   if (queue == nullptr) return 0;
   if (order.state == JobState::kReady) return queue->ready.size();

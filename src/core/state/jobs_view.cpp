@@ -12,11 +12,11 @@ const Job* first_of(const Store& store, const Order& order) {
 const TimeOrder* order_of(const Store& store, JobState state) {
   switch (state) {
     case JobState::kRetrying:
-      return &store.orders().retrying();
+      return &store.jobs().orders().retrying();
     case JobState::kReserved:
-      return &store.orders().reserved();
+      return &store.jobs().orders().reserved();
     case JobState::kDead:
-      return &store.orders().dead();
+      return &store.jobs().orders().dead();
     case JobState::kScheduled:
     case JobState::kReady:
       return nullptr;

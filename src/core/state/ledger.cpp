@@ -172,12 +172,21 @@ void Ledger::commit_whole(JobChanged&& record) {
 
 // ---- the batch ----------------------------------------------------------------------------------
 
+/// Something is written once a batch, when it ends.
+bool Ledger::has_unwritten() const {
+  bool has = false;
+  Store::each_kind(store_, [&has]<typename Kind>(const Kind& kind) {
+    if constexpr (WrittenLast<Kind>) has = has || kind.has_unwritten();
+  });
+  return has;
+}
+
 bool Ledger::has_batch() const {
-  return !batch_.empty() || store_.has_unwritten();
+  return !batch_.empty() || has_unwritten();
 }
 
 bool Ledger::is_batch_awaited() const {
-  return store_.has_unwritten() || records_written_ - records_before_batch_ > reservation_count_;
+  return has_unwritten() || records_written_ - records_before_batch_ > reservation_count_;
 }
 
 void Ledger::record_clock(Time wall) {
@@ -188,7 +197,11 @@ void Ledger::record_clock(Time wall) {
 }
 
 std::string Ledger::take_batch() {
-  records_written_ += store_.write_last(batch_);
+  Store::each_kind(store_, [this]<typename Kind>(Kind& kind) {
+    if constexpr (WrittenLast<Kind>) {
+      if (kind.has_unwritten()) records_written_ += kind.write(batch_);
+    }
+  });
   taken_bytes_ = batch_.size();
   reservation_count_ = 0;
   records_before_batch_ = records_written_;
@@ -199,7 +212,7 @@ std::string Ledger::take_batch() {
 }
 
 void Ledger::place(Lsn begin) {
-  store_.place(begin);
+  Store::each_kind(store_, [begin](LiveKind auto& kind) { kind.place(begin); });
   changes_.place(begin + std::exchange(taken_bytes_, 0));
 }
 
@@ -235,13 +248,43 @@ void Ledger::replay(std::vector<Record>&& records) {
 
 // ---- compaction ---------------------------------------------------------------------------------
 
+std::optional<Lsn> Ledger::oldest_needed() const {
+  std::optional<Lsn> oldest;
+  Store::each_kind(store_, [&oldest](const auto& kind) {
+    // nullopt: nothing of that kind is live, or all of it is in the batch at hand.
+    const std::optional<Lsn> place = kind.oldest_place();
+    if (place && (!oldest || *place < *oldest)) oldest = place;
+  });
+  return oldest;
+}
+
+/// Writes the whole record at `oldest_needed` once more, if that is before `before`: false if not,
+/// or if a body is missing (`Jobs::rewrite_oldest`).
+bool Ledger::rewrite_oldest(Lsn before) {
+  const std::optional<Lsn> oldest = oldest_needed();
+  if (!oldest || *oldest >= before) return false;
+  const std::size_t begin = batch_.size();
+  Store::each_kind(store_, [&](LiveKind auto& kind) {
+    // Several kinds may have a record in the same batch. Each has its turn, one thing a call, so
+    // that the caller can stop at its limit of bytes.
+    if (batch_.size() == begin && kind.oldest_place() == oldest) kind.rewrite_oldest(batch_);
+  });
+  return batch_.size() > begin;
+}
+
 void Ledger::rewrite(Lsn before, std::size_t bytes_max) {
   const std::size_t begin = batch_.size();
   // At least one record, however long: otherwise a body larger than the share would stop
   // compaction.
-  while (batch_.size() - begin < bytes_max && store_.rewrite_oldest(before, batch_)) {
+  while (batch_.size() - begin < bytes_max && rewrite_oldest(before)) {
     ++records_written_;
   }
+}
+
+std::uint64_t Ledger::live_bytes() const {
+  std::uint64_t bytes = 0;
+  Store::each_kind(store_, [&bytes](const auto& kind) { bytes += kind.live_bytes(); });
+  return bytes;
 }
 
 // ---- totals -------------------------------------------------------------------------------------

@@ -38,12 +38,6 @@ class Ledger {
   /// The same for a record of anything but a job.
   void commit(Record&& record) noexcept;
 
-  /// The same for a track, which is written with the batch, as it is then.
-  /// `hash` is that of its name, by `TextHash`.
-  void set_track(TrackChanged&& record, std::size_t hash) {
-    store_.tracks().set(std::move(record), hash);
-  }
-
   /// Of a job that a connection holds, and keeps. Other changes of such a job are not written; this
   /// one is, and a restart finds the job ready, with these fields.
   void commit_held(JobChanged&& record) noexcept;
@@ -96,30 +90,23 @@ class Ledger {
 
   /// Everything in the log before this position is obsolete. Nullopt: all of the log is, once the
   /// batch that is being collected is in it.
-  [[nodiscard]] std::optional<Lsn> oldest_needed() const { return store_.oldest_needed(); }
+  [[nodiscard]] std::optional<Lsn> oldest_needed() const;
 
   /// Writes the records that are before `before` in the log and still needed once more, at its end,
   /// the oldest first, until the batch has grown by `bytes_max` bytes or a little more. Changes
   /// nothing else. Ends early at a body that is missing: then `Bodies::has_missing`.
   void rewrite(Lsn before, std::size_t bytes_max);
-  /// Jobs that `rewrite` wrote since the process began.
-  [[nodiscard]] std::uint64_t jobs_rewritten() const { return store_.jobs().rewritten_count(); }
 
   /// How long a log would be that held nothing obsolete.
-  [[nodiscard]] std::uint64_t live_bytes() const { return store_.live_bytes(); }
+  [[nodiscard]] std::uint64_t live_bytes() const;
 
   // ---- totals -----------------------------------------------------------------------------------
-
-  /// An id, or a sequence, never given before.
-  [[nodiscard]] JobId draw_id() { return store_.totals().draw_id(); }
 
   /// A run ended; a run failed, which is counted besides. They are written once a batch, with the
   /// day that the wall clock shows.
   void count_processed(Time now);
   void count_failed(Time now);
   void reset_counters();
-  [[nodiscard]] const CountersChanged& counters() const { return store_.totals().now(); }
-  [[nodiscard]] const std::vector<DayCounts>& history() const { return store_.days().list(); }
 
   /// Since the process began: into batches, rewritten ones included; and replayed.
   [[nodiscard]] std::uint64_t records_written() const { return records_written_; }
@@ -132,9 +119,11 @@ class Ledger {
   [[nodiscard]] const Store& store() const { return store_; }
 
  private:
-  void begin_day(Time now);
   template <typename AnyRecord>
   void write(const AnyRecord& record);
+  [[nodiscard]] bool has_unwritten() const;
+  bool rewrite_oldest(Lsn before);
+  void begin_day(Time now);
 
   Store store_;
   JobMemory memory_{store_};

@@ -55,7 +55,6 @@ class Store {
   void read_names_by(const WorkUnitFormat& format) { jobs_.read_names_by(format); }
 
   [[nodiscard]] const Jobs& jobs() const { return jobs_; }
-  [[nodiscard]] const JobOrders& orders() const { return jobs_.orders(); }
   [[nodiscard]] Queues& queues() { return queues_; }
   [[nodiscard]] const Queues& queues() const { return queues_; }
   [[nodiscard]] Totals& totals() { return totals_; }
@@ -80,39 +79,20 @@ class Store {
   void set_wall_clock(WallClock clock) { wall_clock_ = clock; }
   [[nodiscard]] WallClock wall_clock() const { return wall_clock_; }
 
-  /// The jobs of `orders().scheduled()`, or those of a queue's `delayed`, soonest first.
-  [[nodiscard]] MergedDue scheduled() const { return {orders().scheduled(), wall_clock_}; }
+  /// The jobs of `JobOrders::scheduled`, or those of a queue's `delayed`, soonest first.
+  [[nodiscard]] MergedDue scheduled() const { return {jobs_.orders().scheduled(), wall_clock_}; }
   [[nodiscard]] MergedDue delayed(const Queue& queue) const { return {queue.delayed, wall_clock_}; }
 
-  // ---- the log ----------------------------------------------------------------------------------
+  // ---- all kinds --------------------------------------------------------------------------------
 
-  /// `write_last` would append something.
-  [[nodiscard]] bool has_unwritten() const {
-    bool has = false;
-    each_kind(*this, [&has]<typename Kind>(const Kind& kind) {
-      if constexpr (WrittenLast<Kind>) has = has || kind.has_unwritten();
-    });
-    return has;
+  /// What the ledger does with each: writes it at the end of a batch, places it, compacts it. In
+  /// the order in which they are written.
+  static void each_kind(auto& store, auto&& visit) {
+    std::apply([&visit](auto&... kind) { (visit(kind), ...); }, kinds(store));
   }
-  /// Appends to the batch what is written once a batch, when it ends. Answers how many records.
-  std::size_t write_last(std::string& batch);
 
-  /// The batch of everything applied or rewritten since the last call begins there.
-  void place(Lsn begin);
-
-  /// Everything in the log before this position is obsolete. Nullopt: all of the log is.
-  [[nodiscard]] std::optional<Lsn> oldest_needed() const;
-
-  /// Appends the whole record at `oldest_needed` to the batch, if that is before `before`: false if
-  /// not, or if a body is missing (`Jobs::rewrite_oldest`). Changes nothing but where the record
-  /// is.
-  bool rewrite_oldest(Lsn before, std::string& batch);
-
-  /// The same for one job, which is there, wherever its record is, with its body in memory.
+  /// See `Jobs::rewrite`.
   void rewrite_job(JobId id, std::string& batch) { jobs_.rewrite(id, batch); }
-
-  /// How long a log would be that held nothing obsolete.
-  [[nodiscard]] std::uint64_t live_bytes() const;
 
   /// About what all of it takes in memory, as `--memory-limit` counts it.
   [[nodiscard]] std::size_t memory_bytes() const;
@@ -140,9 +120,6 @@ class Store {
     return std::tie(self.queues_, self.throttles_.table(), self.jobs_, self.tracks_, self.batches_,
                     self.days_, self.cron_, self.lock_secret_, self.ended_pushes_, self.finished_,
                     self.log_clock_, self.totals_);
-  }
-  static void each_kind(auto& self, auto&& visit) {
-    std::apply([&visit](auto&... kind) { (visit(kind), ...); }, kinds(self));
   }
 
   Totals totals_;

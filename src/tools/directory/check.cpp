@@ -53,7 +53,7 @@ std::string tell_states(const StateCounts& counts) {
 StateCounts count_jobs(const Store& store) {
   StateCounts counts{};
   for (std::size_t i = 0; i < kJobStateCount; ++i)
-    counts[i] = store.orders().count(static_cast<JobState>(i));
+    counts[i] = store.jobs().orders().count(static_cast<JobState>(i));
   return counts;
 }
 

@@ -61,7 +61,7 @@ class StoppedServer {
   /// All dead jobs, the oldest first. Then the others, in the order in which workers would get
   /// them: queue by queue, first those that workers had. The same for each export of one journal.
   [[nodiscard]] const std::vector<JobSlot>& jobs() const { return jobs_; }
-  [[nodiscard]] std::size_t dead_count() const { return store().orders().dead().size(); }
+  [[nodiscard]] std::size_t dead_count() const { return store().jobs().orders().dead().size(); }
   /// Queues that are paused now.
   [[nodiscard]] std::vector<const Queue*> paused(Time now) const;
 
@@ -95,10 +95,10 @@ Outcome<Done> StoppedServer::read() {
 
 void StoppedServer::line_up() {
   absl::flat_hash_map<QueueId, std::vector<JobSlot>> held;
-  for (const TimeEntry& entry : store().orders().reserved()) {
+  for (const TimeEntry& entry : store().jobs().orders().reserved()) {
     held[store().jobs().at(entry.slot).queue].push_back(entry.slot);
   }
-  for (const TimeEntry& entry : store().orders().dead()) jobs_.push_back(entry.slot);
+  for (const TimeEntry& entry : store().jobs().orders().dead()) jobs_.push_back(entry.slot);
   for (const auto& [created, id] : store().queues().by_creation()) {
     const Queue& queue = store().queues().at(id);
     const auto& first = held[id];

@@ -26,7 +26,7 @@ struct ImportTarget::Content {
   [[nodiscard]] std::uint64_t jobs() const {
     std::uint64_t count = 0;
     for (std::size_t i = 0; i < kJobStateCount; ++i) {
-      count += ledger->store().orders().count(static_cast<JobState>(i));
+      count += ledger->store().jobs().orders().count(static_cast<JobState>(i));
     }
     return count;
   }
@@ -117,7 +117,7 @@ TargetState::TargetState(const Ledger& ledger, JobId first_id) {
     if (queue.paused_until == Time{}) continue;
     pauses_[queue.name] = {.until = queue.paused_until, .asked_s = queue.pause_s};
   }
-  counts_ = {.counters = ledger.counters(), .days = ledger.history()};
+  counts_ = {.counters = ledger.store().totals().now(), .days = ledger.store().days().list()};
 }
 
 Time TargetState::take_death(Time wanted) {
@@ -196,7 +196,7 @@ Outcome<Done> ImportTarget::prepare(const Content& content) {
     return Problem{options_.directory + " has jobs already (" + std::to_string(jobs) +
                    "), perhaps of an import before; to add to them, use --merge"};
   }
-  next_id_ = ledger.counters().next_id;
+  next_id_ = ledger.store().totals().now().next_id;
   state_ = TargetState(ledger, goes_on_ ? mark_.first_id : next_id_);
   clock_.go_on_from(ledger.latest_time());
   last_death_ = ledger.latest_time();

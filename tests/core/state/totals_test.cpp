@@ -9,7 +9,7 @@ namespace {
 
 /// A job that is added and removed by its own batches, each of which begins there.
 void add_and_remove(Ledger& ledger, Lsn added_at, Lsn removed_at) {
-  JobAdded record{.id = ledger.draw_id(), .queue = "default", .body = "x"};
+  JobAdded record{.id = ledger.store().totals().draw_id(), .queue = "default", .body = "x"};
   const JobId id = record.id;
   record.fields.sequence = id;
   ledger.commit(std::move(record));
@@ -38,7 +38,7 @@ TEST_CASE("totals: written again like every live thing, they keep the ids of wha
   CHECK(ledger.oldest_needed() == 300);
   Ledger after;
   REQUIRE(after.replay(batch, 300));
-  CHECK(after.draw_id() == 2);
+  CHECK(after.store().totals().draw_id() == 2);
 }
 
 TEST_CASE("totals: they are in each batch that changed them, which is then what is needed") {
@@ -59,7 +59,7 @@ TEST_CASE("totals: replayed ones are where their batch begins") {
   Ledger ledger;
   REQUIRE(ledger.replay(batch, 100));
   CHECK(ledger.oldest_needed() == 100);
-  CHECK(ledger.draw_id() == 7);
+  CHECK(ledger.store().totals().draw_id() == 7);
 }
 
 TEST_CASE("days: the record of them is needed as long as there are any") {
@@ -75,7 +75,7 @@ TEST_CASE("days: the record of them is needed as long as there are any") {
   ledger.rewrite(200, SIZE_MAX);
   CHECK(ledger.oldest_needed() == 200);
   ledger.reset_counters();
-  CHECK(ledger.history().empty());
+  CHECK(ledger.store().days().list().empty());
   CHECK(ledger.oldest_needed() == std::nullopt);
 }
 

@@ -118,7 +118,7 @@ JournalWrap held(Held::IsMeant is_meant, Held::Until until) {
 
 Meddle foreign_lock_freed() {
   return [processed = std::uint64_t{0}](Ledger& ledger, Random& random) mutable {
-    const std::uint64_t before = std::exchange(processed, ledger.counters().processed);
+    const std::uint64_t before = std::exchange(processed, ledger.store().totals().now().processed);
     if (processed <= before) return;
     const Job* const job = pick(ledger, random, [](const Job& each) {
       return each.has_mark(job_marks::kHoldsLock) && !each.is_held_by_connection();
@@ -156,7 +156,7 @@ Meddle moved_job_comes_last() {
       const bool is_moved = std::exchange(known->second, job->queue) != job->queue;
       if (is_new || !is_moved || job->state != JobState::kReady) continue;
       JobChanged record{.id = job->id, .fields = job->fields()};
-      record.fields.sequence = ledger.counters().next_id - 1;
+      record.fields.sequence = ledger.store().totals().now().next_id - 1;
       return ledger.commit(std::move(record));
     }
   };

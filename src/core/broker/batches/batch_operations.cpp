@@ -21,7 +21,7 @@ Answer<Done> BatchOperations::add(const NewJobBatch& batch, Time now) {
   CHECK(batch.id != 0 && batches.find(batch.id) == nullptr);
   CHECK(batch.description.size() <= kBatchDescriptionBytesMax);
   ledger.commit(JobBatchAdded{.id = batch.id,
-                              .sequence = ledger.draw_id(),
+                              .sequence = ledger.store().totals().draw_id(),
                               .parent = batch.parent,
                               .created_at = now,
                               .description = batch.description,

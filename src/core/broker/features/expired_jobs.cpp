@@ -34,7 +34,7 @@ void ExpiredJobs::remove(const Job& job, Time now) {
 }
 
 Time ExpiredJobs::next_due() const {
-  const TimeOrder& expiring = store_.orders().expiring();
+  const TimeOrder& expiring = store_.jobs().orders().expiring();
   if (expiring.empty()) return kNever;
   return store_.wall_clock().steady(expiring.begin()->when);
 }

@@ -32,7 +32,7 @@ class ExpiredJobs {
   template <typename Visit>
   void remove_due(Time now, Visit&& visit) {
     const Time wall = store_.wall_clock().shown(now);
-    const TimeOrder& expiring = store_.orders().expiring();
+    const TimeOrder& expiring = store_.jobs().orders().expiring();
     for (std::size_t removed = 0; removed < kSliceJobs; ++removed) {
       if (expiring.empty() || expiring.begin()->when > wall || admission_.is_batch_full()) return;
       const Job& job = store_.jobs().at(expiring.begin()->slot);

@@ -64,7 +64,7 @@ void Slots::count_some(Time now) {
     count_at_hand_ = throttles().counts_asked();
     counted_to_.reset();
   }
-  const TimeOrder& reserved = store.orders().reserved();
+  const TimeOrder& reserved = store.jobs().orders().reserved();
   auto place = counted_to_ ? reserved.upper_bound(*counted_to_) : reserved.begin();
   for (std::size_t looks = 0; looks < kSliceJobs; ++looks, ++place) {
     if (place == reserved.end()) {

@@ -102,7 +102,7 @@ Answer<Done> Tracking::set(const TrackUpdate& update, Time now) {
   if (track != nullptr && !(is_of_job && track->has_ended())) keep_values(*track, record);
   if (update.percent) record.percent = *update.percent;
   if (update.desc) record.desc = update.desc->substr(0, kTrackDescBytesMax);
-  ledger_.set_track(std::move(record), hash);
+  ledger_.store().tracks().set(std::move(record), hash);
   keep_limit();
   return Done{};
 }
@@ -129,7 +129,7 @@ void Tracking::remember(std::string_view jid, JobEnd end, Time now) {
   }
   TrackChanged record{.jid = jid, .updated_at = now, .end = track_end_of(end)};
   if (track != nullptr && !track->has_ended()) keep_values(*track, record);
-  ledger_.set_track(std::move(record), hash);
+  ledger_.store().tracks().set(std::move(record), hash);
   keep_limit();
 }
 

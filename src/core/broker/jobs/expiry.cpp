@@ -14,12 +14,12 @@ bool Expiry::release_all(ClientId client, Time now) {
   const Store& store = parts_.store;
   for (std::size_t moved = 0; moved < kSliceJobs && !parts_.admission.is_batch_full(); ++moved) {
     // Asked for anew: the last job takes the order with it.
-    const TimeOrder* held = store.orders().held_by(client);
+    const TimeOrder* held = store.jobs().orders().held_by(client);
     if (held == nullptr) return true;
     const Job& job = store.jobs().at(held->begin()->slot);
     parts_.moves.make_ready(job, job.fields(), now);
   }
-  return store.orders().held_by(client) == nullptr;
+  return store.jobs().orders().held_by(client) == nullptr;
 }
 
 void Expiry::release_departed(Time now) {
@@ -31,7 +31,7 @@ void Expiry::release_departed(Time now) {
 }
 
 void Expiry::end_due(Time now) {
-  const TimeOrder& reserved = parts_.store.orders().reserved();
+  const TimeOrder& reserved = parts_.store.jobs().orders().reserved();
   for (std::size_t moved = 0; moved < kSliceJobs; ++moved) {
     if (reserved.empty() || reserved.begin()->when > now || parts_.admission.is_batch_full())
       return;
@@ -66,7 +66,7 @@ void Expiry::end(const Job& job, Time now) {
 
 Time Expiry::next_due() const {
   if (!departed_.empty()) return kAtOnce;
-  const TimeOrder& reserved = parts_.store.orders().reserved();
+  const TimeOrder& reserved = parts_.store.jobs().orders().reserved();
   return reserved.empty() ? kNever : reserved.begin()->when;
 }
 

@@ -116,7 +116,7 @@ void JobEvents::follow_body(const Job& job, JobFields& fields, Time now) const {
 void JobEvents::bury(JobFields& fields, Time now) const {
   ++fields.edit_history().tallies.buries;
   fields.state = JobState::kDead;
-  fields.when = ledger_.store().orders().time_of_death(now);
+  fields.when = ledger_.store().jobs().orders().time_of_death(now);
   fields.end_reservation();
 }
 

@@ -24,7 +24,7 @@ void JobMoves::make_ready(const Job& job, JobFields fields, Time now) {
   fields.when = Time{};
   fields.enqueued_at = now;
   // A pushed job enters at the end; a put one regains its old place (beanstalk protocol).
-  fields.sequence = is_work_unit ? ledger_.draw_id() : job.id;
+  fields.sequence = is_work_unit ? ledger_.store().totals().draw_id() : job.id;
   fields.end_reservation();
   events_.change(job, std::move(fields), now);
   // FLUSH or REMOVE may have forgotten the queue while the job was elsewhere.
@@ -42,7 +42,7 @@ void JobMoves::make_scheduled(const Job& job, JobFields fields, Time due, Time n
 
 void JobMoves::make_dead(const Job& job, JobFields fields, Time now) {
   fields.state = JobState::kDead;
-  fields.when = ledger_.store().orders().time_of_death(now);
+  fields.when = ledger_.store().jobs().orders().time_of_death(now);
   fields.end_reservation();
   events_.change(job, std::move(fields), now);
 }

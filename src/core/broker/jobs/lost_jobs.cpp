@@ -33,7 +33,7 @@ Time LostJobs::next_due() const {
 
 /// In the order of their deadlines, which only become later: none is missed.
 void LostJobs::look(Time now) {
-  const TimeOrder& reserved = parts_.store.orders().reserved();
+  const TimeOrder& reserved = parts_.store.jobs().orders().reserved();
   for (std::size_t looks = 0; looks < kSliceJobs && !parts_.admission.is_batch_full(); ++looks) {
     // Asked for anew: a job that came back has left, and may be reserved again.
     const auto place = looked_to_ ? reserved.upper_bound(*looked_to_) : reserved.begin();

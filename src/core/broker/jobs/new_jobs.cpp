@@ -40,7 +40,7 @@ JobId NewJobs::add(const NewJob& job, Time now, std::uint32_t name_hash) {
   Ledger& ledger = parts_.ledger;
   const bool is_due = due_of(job, ledger.store().wall_clock()) <= now;
   StoredJob fields = stored_form_of(job, is_due, now);
-  const JobId id = ledger.draw_id();
+  const JobId id = ledger.store().totals().draw_id();
   // So put jobs of one priority are served in the order of their ids, and are put back there.
   fields.sequence = id;
   if (job.long_body != nullptr) ledger.take_over(*job.long_body);

@@ -159,7 +159,7 @@ const Job* Reservations::held_by_connection(ClientId client, JobId id) const {
 
 Reservations::Meant Reservations::meant_by(std::string_view jid, std::string_view wid) const {
   const Store& store = ledger_.store();
-  const JobOrders::JobIds* const ids = store.orders().held_under(jid);
+  const JobOrders::JobIds* const ids = store.jobs().orders().held_under(jid);
   const Job* overtaken = nullptr;
   std::size_t looked_at = 0;
   if (ids != nullptr) {
@@ -194,7 +194,7 @@ const Job* Reservations::late_run(std::string_view jid, std::string_view wid) co
 }
 
 Time Reservations::deadline_soon_at(ClientId client) const {
-  const TimeOrder* held = ledger_.store().orders().held_by(client);
+  const TimeOrder* held = ledger_.store().jobs().orders().held_by(client);
   return held == nullptr ? kNever : held->begin()->when - kSafetyMargin;
 }
 

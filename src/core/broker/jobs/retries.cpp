@@ -67,8 +67,9 @@ void Retries::fail(const Job& job, FailedRun run, Time now) {
   failure.backtrace = std::move(run.backtrace);
   if (watch_ != nullptr) watch_->on_failed(failure, now);
   fields.state = verdict->state;
-  fields.when = verdict->state == JobState::kDead ? ledger.store().orders().time_of_death(now)
-                                                  : failure.next_at;
+  fields.when = verdict->state == JobState::kDead
+                    ? ledger.store().jobs().orders().time_of_death(now)
+                    : failure.next_at;
   fields.end_reservation();
   const Attempts* const attempts = ledger.store().jobs().attempts_of(job);
   const bool is_long =

@@ -6,7 +6,7 @@ namespace millrace {
 
 void Schedule::enqueue_due(Time now) {
   enqueue_due(store_.scheduled(), tally_.scheduled_enqueued, now);
-  enqueue_due(store_.orders().retrying(), tally_.retries_enqueued, now);
+  enqueue_due(store_.jobs().orders().retrying(), tally_.retries_enqueued, now);
 }
 
 template <typename Order>
@@ -24,7 +24,7 @@ void Schedule::enqueue_due(const Order& order, std::uint64_t& count, Time now) {
 
 Time Schedule::next_due() const {
   const MergedDue scheduled = store_.scheduled();
-  const TimeOrder& retrying = store_.orders().retrying();
+  const TimeOrder& retrying = store_.jobs().orders().retrying();
   return std::min(scheduled.empty() ? kNever : (*scheduled.begin()).when,
                   retrying.empty() ? kNever : retrying.begin()->when);
 }

@@ -6,7 +6,8 @@ namespace millrace {
 static_assert(Store::are_flushed<JobBatches, Jobs, Tracks, EndedPushes, Queues>());
 
 FlushTask::FlushTask(const Ledger& ledger)
-    : id_end(ledger.counters().next_id), queue_end(ledger.store().queues().next_creation()) {}
+    : id_end(ledger.store().totals().now().next_id),
+      queue_end(ledger.store().queues().next_creation()) {}
 
 bool FlushTask::work(TaskContext& context, Time now) {
   std::size_t steps = 0;

@@ -5,13 +5,14 @@ namespace {
 
 /// Null: the set has no part that follows the wall clock.
 const TimeOrder* wall_order_of(const Store& store, JobState set) {
-  return set == JobState::kScheduled ? &store.orders().scheduled().wall : nullptr;
+  return set == JobState::kScheduled ? &store.jobs().orders().scheduled().wall : nullptr;
 }
 
 const TimeOrder& steady_order_of(const Store& store, JobState set) {
   CHECK(set == JobState::kScheduled || set == JobState::kRetrying || set == JobState::kDead);
-  if (set == JobState::kScheduled) return store.orders().scheduled().steady;
-  return set == JobState::kRetrying ? store.orders().retrying() : store.orders().dead();
+  if (set == JobState::kScheduled) return store.jobs().orders().scheduled().steady;
+  return set == JobState::kRetrying ? store.jobs().orders().retrying()
+                                    : store.jobs().orders().dead();
 }
 
 }  // namespace
@@ -22,7 +23,7 @@ const TimeEntry* MutateTask::Part::next(const TimeOrder& order) const {
 }
 
 MutateTask::MutateTask(const Ledger& ledger, Mutation given)
-    : mutation(std::move(given)), id_end(ledger.counters().next_id) {
+    : mutation(std::move(given)), id_end(ledger.store().totals().now().next_id) {
   const TimeOrder& steady_order = steady_order_of(ledger.store(), mutation.set);
   if (!steady_order.empty()) steady.last = *steady_order.rbegin();
   const TimeOrder* const wall_order = wall_order_of(ledger.store(), mutation.set);

@@ -14,7 +14,7 @@ struct RemoveQueuesTask {
   static constexpr bool kEndsWithClient = false;
 
   RemoveQueuesTask(const Ledger& ledger, std::vector<std::string> given)
-      : names(std::move(given)), id_end(ledger.counters().next_id) {}
+      : names(std::move(given)), id_end(ledger.store().totals().now().next_id) {}
 
   /// One slice. True when nothing is left to do.
   bool work(TaskContext& context, Time now);

@@ -468,7 +468,7 @@ Snapshot take_snapshot(const Site& site, const Moment& moment, const BusiestQueu
           .cron_entry_count = view.cron().count(),
           .features = count_features(view),
           .accepts_jobs = !site.broker.refuses_jobs(),
-          .jobs_rewritten = site.broker.ledger().jobs_rewritten(),
+          .jobs_rewritten = site.broker.ledger().store().jobs().rewritten_count(),
           .live_bytes = site.broker.ledger().live_bytes(),
           .jobs_memory_bytes = site.broker.ledger().memory().bytes(),
           .memory_limit_bytes = memory_limit(site.broker),

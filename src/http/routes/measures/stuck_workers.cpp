@@ -20,7 +20,7 @@ const StuckWorkers::Stuck* StuckWorkers::find(std::string_view wid) const {
 
 void StuckWorkers::work(const Store& store, const Workers& workers, Time now) {
   if (now < next_) return;
-  const TimeOrder& reserved = store.orders().reserved();
+  const TimeOrder& reserved = store.jobs().orders().reserved();
   auto next = place_ ? reserved.upper_bound(*place_) : reserved.begin();
   for (std::size_t i = 0; i < kJobsATurn && next != reserved.end(); ++i, ++next) {
     const Job& job = store.jobs().at(next->slot);
