@@ -124,7 +124,7 @@ std::uint64_t push_fetch_ack_kept() {
     const Counted counted;
     repeat(world, &World::push_fetch_ack, kTimes);
   }
-  CHECK(world.broker.finished().size() == 1'000);
+  CHECK(world.broker.view().finished().size() == 1'000);
   return kTimes;
 }
 

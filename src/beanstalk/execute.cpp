@@ -63,7 +63,7 @@ void BeanstalkSession::execute(const ReserveWithTimeout& reserve, Time now) {
 }
 
 void BeanstalkSession::execute(const ReserveJob& reserve, Time now) {
-  auto job = shared_.broker.reserve_job(client_, reserve.id, now);
+  auto job = shared_.broker.connections().reserve_job(client_, reserve.id, now);
   // Before `mark_worker`: a client that reserved nothing is no worker yet.
   if (!job) return answer_refused(job.error());
   mark_worker();
@@ -71,24 +71,25 @@ void BeanstalkSession::execute(const ReserveJob& reserve, Time now) {
 }
 
 void BeanstalkSession::execute(const Delete& command, Time now) {
-  answer(shared_.broker.remove(client_, command.id, now), reply::kDeleted);
+  answer(shared_.broker.connections().remove(client_, command.id, now), reply::kDeleted);
 }
 
 void BeanstalkSession::execute(const Release& release, Time now) {
-  answer(shared_.broker.release(client_, release.id, release.pri, release.delay_s, now),
-         reply::kReleased);
+  answer(
+      shared_.broker.connections().release(client_, release.id, release.pri, release.delay_s, now),
+      reply::kReleased);
 }
 
 void BeanstalkSession::execute(const Bury& bury, Time now) {
-  answer(shared_.broker.bury(client_, bury.id, bury.pri, now), reply::kBuried);
+  answer(shared_.broker.connections().bury(client_, bury.id, bury.pri, now), reply::kBuried);
 }
 
 void BeanstalkSession::execute(const Touch& touch, Time now) {
-  answer(shared_.broker.touch(client_, touch.id, now), reply::kTouched);
+  answer(shared_.broker.connections().touch(client_, touch.id, now), reply::kTouched);
 }
 
 void BeanstalkSession::execute(const Kick& kick, Time now) {
-  auto count = shared_.broker.kick(client_, kick.bound, now);
+  auto count = shared_.broker.connections().kick(client_, kick.bound, now);
   if (count) {
     reply::kicked(output_, *count);
   } else {
@@ -98,17 +99,17 @@ void BeanstalkSession::execute(const Kick& kick, Time now) {
 }
 
 void BeanstalkSession::execute(const KickJob& kick, Time now) {
-  answer(shared_.broker.kick_job(kick.id, now), reply::kKicked);
+  answer(shared_.broker.connections().kick_job(kick.id, now), reply::kKicked);
 }
 
 void BeanstalkSession::execute(const Use& use, Time) {
   // The parser has checked the name, so it cannot be refused.
-  shared_.broker.use(client_, use.tube).value();
+  shared_.broker.connections().use(client_, use.tube).value();
   reply::using_tube(output_, use.tube);
 }
 
 void BeanstalkSession::execute(const Watch& watch, Time) {
-  const auto count = shared_.broker.watch(client_, watch.tube);
+  const auto count = shared_.broker.connections().watch(client_, watch.tube);
   if (count) {
     reply::watching(output_, *count);
   } else {
@@ -118,7 +119,7 @@ void BeanstalkSession::execute(const Watch& watch, Time) {
 
 void BeanstalkSession::execute(const Ignore& ignore, Time) {
   // The only refusal is about the last tube. One that is not watched is ignored without a word.
-  auto count = shared_.broker.ignore(client_, ignore.tube);
+  auto count = shared_.broker.connections().ignore(client_, ignore.tube);
   if (count) {
     reply::watching(output_, *count);
   } else {

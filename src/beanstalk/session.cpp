@@ -44,8 +44,8 @@ bool is_foreign(std::string_view line) {
 
 void BeanstalkSession::start(Time) {
   client_ = shared_.broker.connect(*this);
-  shared_.broker.use(client_, kDefaultQueue).value();
-  shared_.broker.watch(client_, kDefaultQueue).value();
+  shared_.broker.connections().use(client_, kDefaultQueue).value();
+  shared_.broker.connections().watch(client_, kDefaultQueue).value();
   ++shared_.counters.connections;
   ++shared_.counters.total_connections;
 }

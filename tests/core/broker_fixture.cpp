@@ -92,8 +92,8 @@ BrokerFixture::BrokerFixture(const Broker::Options& options) : broker(ledger, fo
 
 ClientId BrokerFixture::client() {
   const ClientId id = broker.connect(sessions.emplace_back());
-  CHECK(broker.use(id, kDefaultQueue));
-  CHECK(broker.watch(id, kDefaultQueue));
+  CHECK(broker.connections().use(id, kDefaultQueue));
+  CHECK(broker.connections().watch(id, kDefaultQueue));
   return id;
 }
 
@@ -113,8 +113,8 @@ JobId BrokerFixture::schedule(std::string_view body, Duration in, std::string_vi
 JobId BrokerFixture::push_dead(std::string_view body, std::string_view queue) {
   const JobId id = push(body, queue);
   const ClientId killer = client();
-  CHECK(broker.reserve_job(killer, id, now));
-  CHECK(broker.bury(killer, id, 0, now));
+  CHECK(broker.connections().reserve_job(killer, id, now));
+  CHECK(broker.connections().bury(killer, id, 0, now));
   leave(killer);
   return id;
 }

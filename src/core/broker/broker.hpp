@@ -10,6 +10,7 @@
 
 #include "core/broker/admin_operations.hpp"
 #include "core/broker/batches/batch_operations.hpp"
+#include "core/broker/connection_operations.hpp"
 #include "core/broker/features/activity.hpp"
 #include "core/broker/features/cron_runs.hpp"
 #include "core/broker/features/push_once.hpp"
@@ -30,9 +31,9 @@
 namespace millrace {
 
 /// The one place where decisions about jobs are made. What all clients do is here, FETCH included
-/// (`reserve`). What only Faktory workers do is in `workers()`, what only operators do is in
-/// `admin()`, what is done with batches of jobs in `batches()`. It knows neither the protocols nor
-/// the web API.
+/// (`reserve`). What only beanstalk connections do is in `connections()`, what only Faktory workers
+/// do in `workers()`, what only operators do in `admin()`, what is done with batches of jobs in
+/// `batches()`. It knows neither the protocols nor the web API.
 ///
 /// Each operation decides from the present state and either refuses, which changes nothing, or
 /// commits records to the ledger, which applies each of them at once. The ledger collects the
@@ -73,15 +74,6 @@ class Broker {
   /// their driver should `resume` them and send their output.
   [[nodiscard]] std::vector<Session*> take_woken();
 
-  /// The client puts here from now on; the queue exists as long as it does. Refused: a name that is
-  /// too long.
-  Answer<Done> use(ClientId client, std::string_view queue);
-
-  /// Both answer how many queues the client now watches. Refused: a name that is too long, one more
-  /// than `kWatchedQueuesMax`, and ignoring the last one.
-  Answer<std::size_t> watch(ClientId client, std::string_view queue);
-  Answer<std::size_t> ignore(ClientId client, std::string_view queue);
-
   // ---- jobs -------------------------------------------------------------------------------------
 
   /// A push that was sent before is answered with the job that it made then. Refused: a queue name
@@ -103,33 +95,9 @@ class Broker {
   /// delivered.
   void stop_waiting(ClientId client);
 
-  /// Reserves that very job for the connection: ready, scheduled, retrying or dead. Refused: there
-  /// is no such job, it is held, or its body cannot be read; it is dead, and another job holds its
-  /// lock; no reservations are admitted.
-  Answer<const Job*> reserve_job(ClientId client, JobId id, Time now);
+  // ---- groups of operations ---------------------------------------------------------------------
 
-  /// Deletes a job that the connection holds (for a pushed one this counts as ACK), or that nobody
-  /// holds. Refused: there is no such job, or another client holds it.
-  Answer<Done> remove(ClientId client, JobId id, Time now);
-
-  /// Each needs the connection to hold the job, and is refused else. A release with a delay and a
-  /// bury are also refused while records must not grow.
-  Answer<Done> release(ClientId client, JobId id, Pri pri, std::uint32_t delay_s, Time now);
-  Answer<Done> bury(ClientId client, JobId id, Pri pri, Time now);
-  /// The deadline begins anew.
-  Answer<Done> touch(ClientId client, JobId id, Time now);
-
-  /// Makes up to `bound` dead jobs of the client's used queue ready, oldest first; when it has
-  /// none, delayed ones, soonest first. Answers how many, or nullopt when that will be delivered.
-  /// The client's leaving ends it.
-  std::optional<std::uint64_t> kick(ClientId client, std::uint64_t bound, Time now);
-
-  /// Makes a dead, scheduled or retrying job ready. Refused: there is no such job, or it is in
-  /// another state; it is dead, and another job holds its lock or its body cannot be read.
-  Answer<Done> kick_job(JobId id, Time now);
-
-  // ---- workers and administrators ---------------------------------------------------------------
-
+  [[nodiscard]] ConnectionOperations& connections() { return connections_; }
   [[nodiscard]] WorkerOperations& workers() { return workers_; }
   [[nodiscard]] AdminOperations& admin() { return admin_; }
   [[nodiscard]] CronRuns& cron();
@@ -172,8 +140,6 @@ class Broker {
   // ---- reading ----------------------------------------------------------------------------------
 
   [[nodiscard]] const View& view() const;
-  /// The jobs that ended last.
-  [[nodiscard]] const FinishedJobs& finished() const;
   /// The last changes of people and administrators. Whoever lets them in notes them.
   [[nodiscard]] Activity& activity();
   /// How runs have ended, by jobtype.
@@ -184,6 +150,7 @@ class Broker {
   [[nodiscard]] const Job* choose(const Client& client, const ReserveRequest& request, Time now);
 
   std::unique_ptr<BrokerParts> parts_;
+  ConnectionOperations connections_;
   WorkerOperations workers_;
   AdminOperations admin_;
   BatchOperations batches_;

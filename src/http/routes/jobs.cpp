@@ -226,7 +226,7 @@ struct Finding {
         hash(site.format.hash_of_name(jid)),
         // One further, to know whether there are more.
         ids(site.broker.view().jobs().named(hash, kNamesakesShownMax + 1)),
-        ended_to(site.broker.finished().end()) {
+        ended_to(site.broker.view().finished().end()) {
     has_more = ids.size() > kNamesakesShownMax;
     if (has_more) ids.pop_back();
     // The first one is taken from the end.
@@ -236,7 +236,7 @@ struct Finding {
   /// One turn: bodies may have to be read from the disk. True: it was the last one.
   bool work() {
     // Of jobs that end from now on there are few by then.
-    if (!site.broker.finished().hash_some_names(ended_to)) return false;
+    if (!site.broker.view().finished().hash_some_names(ended_to)) return false;
     const View& view = site.broker.view();
     for (std::size_t bytes = 0; !ids.empty() && bytes < kNamesakesBytes; ids.pop_back()) {
       const Job* job = view.jobs().find(ids.back());
@@ -259,7 +259,7 @@ struct Finding {
 
 Json finished_of(const Finding& finding, Time now) {
   Json rows = Json::array();
-  finding.site.broker.finished().each_named(
+  finding.site.broker.view().finished().each_named(
       finding.hash, kNamesakesShownMax, now, [&](const FinishedJob& job) {
         if (name_of(job, finding.site.format).jid == finding.jid)
           rows.push_back(show_finished(job, finding.site));

@@ -104,8 +104,8 @@ TEST_CASE("change held: a killed job is dead, and its holder cannot release it")
   CHECK(fixture.broker.admin().change_held(id, Mutation::Action::kKill, fixture.now));
   CHECK(fixture.state(id) == JobState::kDead);
   CHECK(fixture.broker.view().orders().held_by(client) == nullptr);
-  CHECK_FALSE(fixture.broker.release(client, id, 0, 0, fixture.now));
-  CHECK_FALSE(fixture.broker.touch(client, id, fixture.now));
+  CHECK_FALSE(fixture.broker.connections().release(client, id, 0, 0, fixture.now));
+  CHECK_FALSE(fixture.broker.connections().touch(client, id, fixture.now));
 }
 
 TEST_CASE("change held: a requeued job is served to a client that waits, and counts no failure") {

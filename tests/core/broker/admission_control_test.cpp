@@ -21,7 +21,7 @@ TEST_CASE("admission: without room for jobs, only those are refused") {
   CHECK(fixture.broker.refuses_jobs());
   CHECK(is_refused_for_room(fixture.broker.put({.queue = "default"}, fixture.now)));
   CHECK(fixture.reserve(client) == id);
-  CHECK(fixture.broker.bury(client, id, 0, fixture.now));
+  CHECK(fixture.broker.connections().bury(client, id, 0, fixture.now));
   CHECK(fixture.broker.admin().pause("default", 60, fixture.now));
   fixture.broker.set_admission(Admission::kEverything);
   CHECK(fixture.broker.put({.queue = "default"}, fixture.now));
@@ -33,18 +33,18 @@ TEST_CASE("admission: no record becomes longer, and reservations still end") {
   const JobId id = fixture.put("x");
   CHECK(fixture.reserve(client) == id);
   fixture.broker.set_admission(Admission::kNoGrowth);
-  CHECK(is_refused_for_room(fixture.broker.bury(client, id, 0, fixture.now)));
-  CHECK(is_refused_for_room(fixture.broker.release(client, id, 0, 10, fixture.now)));
+  CHECK(is_refused_for_room(fixture.broker.connections().bury(client, id, 0, fixture.now)));
+  CHECK(is_refused_for_room(fixture.broker.connections().release(client, id, 0, 10, fixture.now)));
   CHECK(is_refused_for_room(
       fixture.broker.admin().change_held(id, Mutation::Action::kKill, fixture.now)));
   CHECK(is_refused_for_room(fixture.broker.admin().pause("default", 60, fixture.now)));
   CHECK(fixture.broker.admin().pause("default", 0, fixture.now));
   CHECK(fixture.state(id) == JobState::kReserved);
-  CHECK(fixture.broker.release(client, id, 0, 0, fixture.now));
+  CHECK(fixture.broker.connections().release(client, id, 0, 0, fixture.now));
   CHECK(
       is_refused_for_room(fixture.broker.admin().change(id, Mutation::Action::kKill, fixture.now)));
   CHECK(fixture.reserve(client) == id);
-  CHECK(fixture.broker.remove(client, id, fixture.now));
+  CHECK(fixture.broker.connections().remove(client, id, fixture.now));
 }
 
 TEST_CASE("admission: a failure counts, and its texts are left out") {
@@ -73,11 +73,11 @@ TEST_CASE("admission: at the end nothing is reserved, but jobs end, are kicked a
   const auto delivery = fixture.broker.reserve(client, {.wait_until = kNever}, fixture.now);
   REQUIRE(delivery);
   CHECK(delivery->kind == Delivery::Kind::kNoRoom);
-  CHECK(is_refused_for_room(fixture.broker.reserve_job(client, ready, fixture.now)));
+  CHECK(is_refused_for_room(fixture.broker.connections().reserve_job(client, ready, fixture.now)));
   fixture.advance(6s);
   CHECK(fixture.state(due) == JobState::kReady);
-  CHECK(fixture.broker.kick_job(dead, fixture.now));
-  CHECK(fixture.broker.remove(client, ready, fixture.now));
+  CHECK(fixture.broker.connections().kick_job(dead, fixture.now));
+  CHECK(fixture.broker.connections().remove(client, ready, fixture.now));
   CHECK(fixture.broker.workers().ack(client, "j1", fixture.now));
   CHECK_FALSE(fixture.has(held));
   fixture.broker.set_admission(Admission::kEverything);

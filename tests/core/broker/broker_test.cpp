@@ -11,8 +11,8 @@ TEST_CASE("delete: only the holder deletes a reserved job") {
   const ClientId other = fixture.client();
   const JobId id = fixture.put("x");
   CHECK(fixture.reserve(holder) == id);
-  CHECK_FALSE(fixture.broker.remove(other, id, fixture.now));
-  CHECK(fixture.broker.remove(holder, id, fixture.now));
+  CHECK_FALSE(fixture.broker.connections().remove(other, id, fixture.now));
+  CHECK(fixture.broker.connections().remove(holder, id, fixture.now));
   CHECK_FALSE(fixture.has(id));
 }
 
@@ -21,9 +21,9 @@ TEST_CASE("delete: anybody deletes a ready, delayed or buried job") {
   const ClientId client = fixture.client();
   const JobId ready = fixture.put("x");
   const JobId delayed = fixture.put("x", {.queue = "default", .due = fixture.now + 1s});
-  CHECK(fixture.broker.remove(client, ready, fixture.now));
-  CHECK(fixture.broker.remove(client, delayed, fixture.now));
-  CHECK_FALSE(fixture.broker.remove(client, delayed, fixture.now));
+  CHECK(fixture.broker.connections().remove(client, ready, fixture.now));
+  CHECK(fixture.broker.connections().remove(client, delayed, fixture.now));
+  CHECK_FALSE(fixture.broker.connections().remove(client, delayed, fixture.now));
 }
 
 TEST_CASE("bury: a buried job is not reserved") {
@@ -31,7 +31,7 @@ TEST_CASE("bury: a buried job is not reserved") {
   const ClientId client = fixture.client();
   const JobId id = fixture.put("x");
   CHECK(fixture.reserve(client) == id);
-  CHECK(fixture.broker.bury(client, id, 7, fixture.now));
+  CHECK(fixture.broker.connections().bury(client, id, 7, fixture.now));
   CHECK(fixture.state(id) == JobState::kDead);
   CHECK(fixture.job(id).pri == 7);
   CHECK(fixture.reserve(client) == std::nullopt);
@@ -43,7 +43,7 @@ TEST_CASE("touch: the deadline starts anew") {
   const JobId id = fixture.put("x", {.queue = "default", .ttr_s = 2});
   CHECK(fixture.reserve(client) == id);
   fixture.advance(1s);
-  CHECK(fixture.broker.touch(client, id, fixture.now));
+  CHECK(fixture.broker.connections().touch(client, id, fixture.now));
   fixture.advance(1500ms);
   CHECK(fixture.state(id) == JobState::kReserved);
   fixture.advance(500ms);
@@ -54,21 +54,21 @@ TEST_CASE("reserve-job: takes a delayed or buried job, not a reserved one") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();
   const JobId id = fixture.put("x", {.queue = "default", .due = fixture.now + 9s});
-  CHECK(fixture.broker.reserve_job(client, id, fixture.now));
-  CHECK_FALSE(fixture.broker.reserve_job(client, id, fixture.now));
-  CHECK(fixture.broker.bury(client, id, 0, fixture.now));
-  CHECK(fixture.broker.reserve_job(client, id, fixture.now));
+  CHECK(fixture.broker.connections().reserve_job(client, id, fixture.now));
+  CHECK_FALSE(fixture.broker.connections().reserve_job(client, id, fixture.now));
+  CHECK(fixture.broker.connections().bury(client, id, 0, fixture.now));
+  CHECK(fixture.broker.connections().reserve_job(client, id, fixture.now));
 }
 
 TEST_CASE("kick-job: refuses ready and reserved jobs") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();
   const JobId id = fixture.put("x");
-  CHECK_FALSE(fixture.broker.kick_job(id, fixture.now));
+  CHECK_FALSE(fixture.broker.connections().kick_job(id, fixture.now));
   CHECK(fixture.reserve(client) == id);
-  CHECK_FALSE(fixture.broker.kick_job(id, fixture.now));
-  CHECK(fixture.broker.bury(client, id, 0, fixture.now));
-  CHECK(fixture.broker.kick_job(id, fixture.now));
+  CHECK_FALSE(fixture.broker.connections().kick_job(id, fixture.now));
+  CHECK(fixture.broker.connections().bury(client, id, 0, fixture.now));
+  CHECK(fixture.broker.connections().kick_job(id, fixture.now));
   CHECK(fixture.job(id).tallies().kicks == 1);
 }
 

@@ -101,7 +101,7 @@ TEST_CASE("undo fetch: another reservation of the job is left alone") {
   CHECK(fixture.fetch(client, "w") == id);
   CHECK(fixture.broker.workers().fail(client, "j1", {}, fixture.now));
   CHECK_FALSE(fixture.broker.workers().undo_fetch(id, first_fetch, fixture.now));
-  CHECK(fixture.broker.kick_job(id, fixture.now));
+  CHECK(fixture.broker.connections().kick_job(id, fixture.now));
   fixture.advance(1s);
   CHECK(fixture.fetch(client, "w") == id);
   CHECK_FALSE(fixture.broker.workers().undo_fetch(id, first_fetch, fixture.now));

@@ -48,7 +48,7 @@ TEST_CASE("meter: a queue measures waiting and running") {
   fixture.now += 2s;
   const std::optional<JobId> id = fixture.reserve(client);
   fixture.now += 7s;
-  CHECK(fixture.broker.remove(client, *id, fixture.now));
+  CHECK(fixture.broker.connections().remove(client, *id, fixture.now));
   const QueueMeter& meter = *fixture.broker.view().queues().find("default")->meter;
   CHECK(meter.wait.sum() == 2s);
   CHECK(meter.run.sum() == 7s);

@@ -24,7 +24,7 @@ TEST_CASE("bodies: beyond the limit they are in the log only, and are read back 
     const JobId id = static_cast<JobId>(i);
     REQUIRE(small.fixture.reserve(client) == id);
     CHECK(small.fixture.job(id).body_view() == body_of(i));
-    REQUIRE(small.fixture.broker.remove(client, id, small.fixture.now));
+    REQUIRE(small.fixture.broker.connections().remove(client, id, small.fixture.now));
     small.append();
   }
   CHECK(small.log.read_count > 100);
@@ -150,7 +150,7 @@ TEST_CASE("bodies: jobs are refused when they alone reach the limit") {
   int ended = 0;
   while (small.fixture.ledger.memory().is_full(small.fixture.broker.admission())) {
     const auto id = small.fixture.reserve(client);
-    REQUIRE(small.fixture.broker.remove(client, *id, small.fixture.now));
+    REQUIRE(small.fixture.broker.connections().remove(client, *id, small.fixture.now));
     ++ended;
   }
   CHECK(ended > 1);

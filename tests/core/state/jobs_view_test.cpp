@@ -13,7 +13,7 @@ TEST_CASE("job: its state is known by its number, as long as it is there") {
   const JobId id = fixture.put("a", {.queue = "default", .ttr_s = 60});
   const View& view = fixture.broker.view();
   CHECK(view.jobs().state_of(id) == JobState::kReady);
-  CHECK(fixture.broker.remove(client, id, fixture.now));
+  CHECK(fixture.broker.connections().remove(client, id, fixture.now));
   CHECK(view.jobs().state_of(id) == std::nullopt);
 }
 
@@ -74,7 +74,7 @@ TEST_CASE("jobs view: pages dead jobs oldest first, from a cursor on") {
   for (int i = 0; i < 3; ++i) {
     const JobId id = fixture.put("x");
     CHECK(fixture.reserve(client) == id);
-    CHECK(fixture.broker.bury(client, id, 0, fixture.now));
+    CHECK(fixture.broker.connections().bury(client, id, 0, fixture.now));
     buried.push_back(id);
   }
   std::vector<JobId> seen;
@@ -134,7 +134,7 @@ TEST_CASE("jobs view: failed jobs that were retried are known until they fail ag
   CHECK(fixture.broker.admin().change(id, Mutation::Action::kRequeue, fixture.now));
   CHECK(fixture.reserve(client) == id);
   CHECK(seen() == std::vector{id});
-  CHECK(fixture.broker.remove(client, id, fixture.now));
+  CHECK(fixture.broker.connections().remove(client, id, fixture.now));
   CHECK(view.orders().failed_before().size() == 0);
 }
 

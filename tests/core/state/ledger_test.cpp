@@ -13,9 +13,9 @@ JobId buried(BrokerFixture& fixture) {
   const ClientId client = fixture.client();
   const JobId id = fixture.put("x");
   REQUIRE(fixture.reserve(client) == id);
-  REQUIRE(fixture.broker.release(client, id, 0, 0, fixture.now));
+  REQUIRE(fixture.broker.connections().release(client, id, 0, 0, fixture.now));
   REQUIRE(fixture.reserve(client) == id);
-  REQUIRE(fixture.broker.bury(client, id, 0, fixture.now));
+  REQUIRE(fixture.broker.connections().bury(client, id, 0, fixture.now));
   return id;
 }
 
@@ -64,7 +64,7 @@ TEST_CASE("latest time: releases, reservations of workers and pauses tell it") {
   const JobId id = fixture.put("x");
   CHECK(fixture.reserve(client) == id);
   fixture.now += 1h;
-  CHECK(fixture.broker.release(client, id, 0, 600, fixture.now));
+  CHECK(fixture.broker.connections().release(client, id, 0, 600, fixture.now));
   CHECK(told(fixture) == fixture.now);
   fixture.push("y");
   fixture.now += 1min;
@@ -115,11 +115,11 @@ TEST_CASE("latest time: such a retry in a log of an older version tells none eit
 TEST_CASE("latest time: the release of a job that was kicked before tells it") {
   BrokerFixture fixture;
   const JobId id = buried(fixture);
-  REQUIRE(fixture.broker.kick_job(id, fixture.now));
+  REQUIRE(fixture.broker.connections().kick_job(id, fixture.now));
   const ClientId client = fixture.client();
   REQUIRE(fixture.reserve(client) == id);
   fixture.now += 1h;
-  REQUIRE(fixture.broker.release(client, id, 0, 600, fixture.now));
+  REQUIRE(fixture.broker.connections().release(client, id, 0, 600, fixture.now));
   CHECK(told(fixture) == fixture.now);
 }
 
@@ -129,7 +129,7 @@ TEST_CASE("latest time: a released job that compaction has written once more tel
   const JobId id = fixture.put("x");
   REQUIRE(fixture.reserve(client) == id);
   fixture.now += 1h;
-  REQUIRE(fixture.broker.release(client, id, 0, 600, fixture.now));
+  REQUIRE(fixture.broker.connections().release(client, id, 0, 600, fixture.now));
   static_cast<void>(fixture.ledger.take_batch());
   fixture.ledger.place(1);
   fixture.ledger.rewrite(kWholeLog, 1 << 20);

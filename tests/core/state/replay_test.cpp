@@ -126,19 +126,19 @@ class History {
         fixture.reserve(client);
         break;
       case 6:
-        (void)fixture.broker.reserve_job(client, id, fixture.now);
+        (void)fixture.broker.connections().reserve_job(client, id, fixture.now);
         break;
       case 7:
-        (void)fixture.broker.remove(client, id, fixture.now);
+        (void)fixture.broker.connections().remove(client, id, fixture.now);
         break;
       case 8:
-        (void)fixture.broker.release(client, id, pri, delay, fixture.now);
+        (void)fixture.broker.connections().release(client, id, pri, delay, fixture.now);
         break;
       case 9:
-        (void)fixture.broker.bury(client, id, pri, fixture.now);
+        (void)fixture.broker.connections().bury(client, id, pri, fixture.now);
         break;
       case 10:
-        (void)fixture.broker.kick(client, 3, fixture.now);
+        (void)fixture.broker.connections().kick(client, 3, fixture.now);
         break;
       case 11:
         fixture.fetch(client, "w", {queue(), queue()});
@@ -373,7 +373,7 @@ TEST_CASE("replay: ids are never given twice") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();
   const JobId id = fixture.put("x");
-  CHECK(fixture.broker.remove(client, id, fixture.now));
+  CHECK(fixture.broker.connections().remove(client, id, fixture.now));
   BrokerFixture fresh;
   REQUIRE(fresh.ledger.replay(fixture.ledger.take_batch(), 1));
   CHECK(fresh.put("y") > id);
@@ -386,8 +386,8 @@ TEST_CASE("replay: buried jobs keep their order") {
   const JobId b = fixture.put("b");
   CHECK(fixture.reserve(client) == a);
   CHECK(fixture.reserve(client) == b);
-  CHECK(fixture.broker.bury(client, b, 0, fixture.now));
-  CHECK(fixture.broker.bury(client, a, 0, fixture.now));
+  CHECK(fixture.broker.connections().bury(client, b, 0, fixture.now));
+  CHECK(fixture.broker.connections().bury(client, a, 0, fixture.now));
   BrokerFixture fresh;
   REQUIRE(fresh.ledger.replay(fixture.ledger.take_batch(), 1));
   const View& view = fresh.broker.view();
@@ -409,7 +409,7 @@ TEST_CASE("replay: a pause that is in force afterwards ends, and serves waiting 
 TEST_CASE("replay: a queue without jobs that is paused without end stays paused") {
   BrokerFixture fixture;
   const ClientId user = fixture.client();
-  CHECK(fixture.broker.use(user, "t"));
+  CHECK(fixture.broker.connections().use(user, "t"));
   CHECK(fixture.broker.admin().pause("t", std::nullopt, fixture.now));
   fixture.put("x", {.queue = "t"});
   BrokerFixture fresh;

@@ -94,7 +94,7 @@ struct Workshop {
   }
 
   void remove(JobId id) {
-    CHECK(broker.remove(0, id, kStart));
+    CHECK(broker.connections().remove(0, id, kStart));
     append();
   }
 

@@ -212,7 +212,7 @@ TEST_CASE("turn: while everything is durable, nobody waits") {
 
 TEST_CASE("turn: a waiting client gets a job only when its put is durable") {
   Clients clients;
-  REQUIRE(clients.loop.broker.watch(clients.b.id, "default"));
+  REQUIRE(clients.loop.broker.connections().watch(clients.b.id, "default"));
   REQUIRE_FALSE(clients.loop.broker.reserve(clients.b.id, {}, clients.loop.clock.now()));
   clients.put(clients.a, "1 ");
   clients.run();

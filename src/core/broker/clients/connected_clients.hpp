@@ -29,7 +29,7 @@ class ConnectedClients {
   [[nodiscard]] Client* find(ClientId id);
   [[nodiscard]] const Clients& all() const { return clients_; }
 
-  /// See the operations of `Broker` with these names.
+  /// See the operations of `ConnectionOperations` with these names.
   Answer<Done> use(ClientId id, std::string_view queue);
   Answer<std::size_t> watch(ClientId id, std::string_view queue);
   Answer<std::size_t> ignore(ClientId id, std::string_view queue);

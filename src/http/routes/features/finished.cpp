@@ -99,7 +99,7 @@ struct FinishedListing {
       if (is_wanted_here(job)) rows.push_back(show_finished(job, site));
       return true;
     };
-    site.broker.finished().each_before(search.before, now, visit);
+    site.broker.view().finished().each_before(search.before, now, visit);
     return is_over;
   }
 };
@@ -109,7 +109,7 @@ Response go_on_listing_finished(const std::shared_ptr<FinishedListing>& listing,
   if (!listing->work(now)) {
     return {.go_on = [listing](Time then) { return go_on_listing_finished(listing, then); }};
   }
-  const FinishedJobs& finished = listing->site.broker.finished();
+  const FinishedJobs& finished = listing->site.broker.view().finished();
   const FinishedJobs::Limits& limits = finished.limits();
   return {.body = dump(
               {{"jobs", std::move(listing->rows)},
@@ -126,8 +126,8 @@ Response go_on_listing_finished(const std::shared_ptr<FinishedListing>& listing,
 }  // namespace
 
 Response list_finished(const Call& call) {
-  Outcome<FinishedSearch> search =
-      read_search(call.request, call.site.broker.finished(), call.site.broker.view().wall_clock());
+  Outcome<FinishedSearch> search = read_search(call.request, call.site.broker.view().finished(),
+                                               call.site.broker.view().wall_clock());
   if (!search) return refuse(400, search.error().text);
   // Shared: see there.
   auto listing = std::make_shared<FinishedListing>(
@@ -138,7 +138,7 @@ Response list_finished(const Call& call) {
 Response show_finished_job(const Call& call) {
   const auto id = parse_number<JobId>(call.name);
   if (!id) return refuse(400, "that is not a job number");
-  const FinishedJob* job = call.site.broker.finished().find(*id, call.moment.now);
+  const FinishedJob* job = call.site.broker.view().finished().find(*id, call.moment.now);
   if (job == nullptr) return refuse(404, "no such job is among the last that have ended");
   return {.body = dump(show_finished(*job, call.site))};
 }

@@ -211,7 +211,7 @@ TEST_CASE("batch members: a push into a batch that is not there is refused") {
 TEST_CASE("batch members: a beanstalk client that deletes the job it holds acknowledges it") {
   OneMember batches;
   CHECK(batches.reserve(batches.worker) == batches.member);
-  REQUIRE(batches.broker.remove(batches.worker, batches.member, batches.now));
+  REQUIRE(batches.broker.connections().remove(batches.worker, batches.member, batches.now));
   CHECK(batches.counts(7) == "1/0/0");
   batches.run_callback(kComplete, 7);
   CHECK(batches.is_enqueued(7, kSuccess));
@@ -219,14 +219,14 @@ TEST_CASE("batch members: a beanstalk client that deletes the job it holds ackno
 
 TEST_CASE("batch members: a beanstalk client that deletes a waiting one loses it") {
   OneMember batches;
-  REQUIRE(batches.broker.remove(batches.worker, batches.member, batches.now));
+  REQUIRE(batches.broker.connections().remove(batches.worker, batches.member, batches.now));
   batches.check_lost();
 }
 
 TEST_CASE("batch members: one that a beanstalk client buries is dead, and complete is pushed") {
   OneMember batches;
   CHECK(batches.reserve(batches.worker) == batches.member);
-  REQUIRE(batches.broker.bury(batches.worker, batches.member, 0, batches.now));
+  REQUIRE(batches.broker.connections().bury(batches.worker, batches.member, 0, batches.now));
   CHECK(batches.counts(7) == "1/1/1");
   CHECK(batches.is_enqueued(7, kComplete));
 }
@@ -234,7 +234,7 @@ TEST_CASE("batch members: one that a beanstalk client buries is dead, and comple
 TEST_CASE("batch members: one that a beanstalk client releases has not run") {
   OneMember batches;
   CHECK(batches.reserve(batches.worker) == batches.member);
-  REQUIRE(batches.broker.release(batches.worker, batches.member, 0, 0, batches.now));
+  REQUIRE(batches.broker.connections().release(batches.worker, batches.member, 0, 0, batches.now));
   CHECK(batches.counts(7) == "1/1/0");
   CHECK(batches.is_waiting(7, kComplete));
 }

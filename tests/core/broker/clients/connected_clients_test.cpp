@@ -11,21 +11,21 @@ namespace millrace::test {
 TEST_CASE("use: a queue is removed when nothing needs it") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();
-  CHECK(fixture.broker.use(client, "t"));
+  CHECK(fixture.broker.connections().use(client, "t"));
   const JobId id = fixture.put("x", {.queue = "t"});
-  CHECK(fixture.broker.use(client, "default"));
+  CHECK(fixture.broker.connections().use(client, "default"));
   CHECK(fixture.broker.view().queues().find("t") != nullptr);
-  CHECK(fixture.broker.remove(client, id, fixture.now));
+  CHECK(fixture.broker.connections().remove(client, id, fixture.now));
   CHECK(fixture.broker.view().queues().find("t") == nullptr);
 }
 
 TEST_CASE("ignore: the last watched queue stays") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();
-  CHECK_FALSE(fixture.broker.ignore(client, "default"));
-  CHECK(fixture.broker.watch(client, "t").value() == 2);
-  CHECK(fixture.broker.ignore(client, "default").value() == 1);
-  CHECK(fixture.broker.ignore(client, "unknown").value() == 1);
+  CHECK_FALSE(fixture.broker.connections().ignore(client, "default"));
+  CHECK(fixture.broker.connections().watch(client, "t").value() == 2);
+  CHECK(fixture.broker.connections().ignore(client, "default").value() == 1);
+  CHECK(fixture.broker.connections().ignore(client, "unknown").value() == 1);
 }
 
 TEST_CASE("watch: who has never asked for a job takes none") {
@@ -35,18 +35,18 @@ TEST_CASE("watch: who has never asked for a job takes none") {
     return found == nullptr ? 0 : found->taker_count;
   };
   const ClientId client = fixture.client();
-  CHECK(fixture.broker.watch(client, "t").value() == 2);
+  CHECK(fixture.broker.connections().watch(client, "t").value() == 2);
   CHECK(takers("default") == 0);
   CHECK(fixture.broker.reserve(client, {.wait_until = fixture.now}, fixture.now));
   CHECK(takers("default") == 1);
   CHECK(takers("t") == 1);
-  CHECK(fixture.broker.watch(client, "more").value() == 3);
+  CHECK(fixture.broker.connections().watch(client, "more").value() == 3);
   CHECK(takers("more") == 1);
   // It counts once, whether it waits or not.
   CHECK_FALSE(fixture.broker.reserve(client, {}, fixture.now));
   CHECK(takers("t") == 1);
   fixture.broker.stop_waiting(client);
-  CHECK(fixture.broker.ignore(client, "default").value() == 2);
+  CHECK(fixture.broker.connections().ignore(client, "default").value() == 2);
   CHECK(takers("default") == 0);
   fixture.broker.disconnect(client, fixture.now);
   CHECK(fixture.broker.view().queues().find("t") == nullptr);
@@ -54,7 +54,7 @@ TEST_CASE("watch: who has never asked for a job takes none") {
 
 TEST_CASE("fetch: a client takes jobs of the queues that it lists, as long as it waits") {
   BrokerFixture fixture;
-  CHECK(fixture.broker.use(fixture.client(), "t"));
+  CHECK(fixture.broker.connections().use(fixture.client(), "t"));
   const ClientId client = fixture.client();
   const ReserveRequest request{.choice = ReserveRequest::Choice::kFirstListed,
                                .queues = {"u", "t", "u"}};
@@ -69,20 +69,20 @@ TEST_CASE("watch: as many queues as the limit says, and one more is refused") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();
   for (std::size_t i = 1; i < kWatchedQueuesMax; ++i) {
-    REQUIRE(fixture.broker.watch(client, "t" + std::to_string(i)).value() == i + 1);
+    REQUIRE(fixture.broker.connections().watch(client, "t" + std::to_string(i)).value() == i + 1);
   }
-  CHECK(fixture.broker.watch(client, "more").error() == Refusal::kTooManyQueues);
+  CHECK(fixture.broker.connections().watch(client, "more").error() == Refusal::kTooManyQueues);
   CHECK(fixture.broker.view().queues().find("more") == nullptr);
-  CHECK(fixture.broker.watch(client, "t1").value() == kWatchedQueuesMax);
-  CHECK(fixture.broker.ignore(client, "t1").value() == kWatchedQueuesMax - 1);
-  CHECK(fixture.broker.watch(client, "more").value() == kWatchedQueuesMax);
+  CHECK(fixture.broker.connections().watch(client, "t1").value() == kWatchedQueuesMax);
+  CHECK(fixture.broker.connections().ignore(client, "t1").value() == kWatchedQueuesMax - 1);
+  CHECK(fixture.broker.connections().watch(client, "more").value() == kWatchedQueuesMax);
 }
 
 TEST_CASE("use: a name at the limit is taken, one byte more is refused") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();
-  CHECK(fixture.broker.use(client, std::string(kQueueNameBytesMax, 'q')));
-  CHECK_FALSE(fixture.broker.use(client, std::string(kQueueNameBytesMax + 1, 'q')));
+  CHECK(fixture.broker.connections().use(client, std::string(kQueueNameBytesMax, 'q')));
+  CHECK_FALSE(fixture.broker.connections().use(client, std::string(kQueueNameBytesMax + 1, 'q')));
   CHECK_FALSE(fixture.broker.put({.queue = std::string(kQueueNameBytesMax + 1, 'q')}, fixture.now));
 }
 
@@ -103,8 +103,8 @@ TEST_CASE("take woken: a session is listed once, and only while it is connected"
 TEST_CASE("use: the same queue once more keeps it") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();
-  CHECK(fixture.broker.use(client, "t"));
-  CHECK(fixture.broker.use(client, "t"));
+  CHECK(fixture.broker.connections().use(client, "t"));
+  CHECK(fixture.broker.connections().use(client, "t"));
   CHECK(fixture.broker.view().queues().find("t")->user_count == 1);
 }
 

@@ -67,7 +67,7 @@ TEST_CASE("wait: touched after DEADLINE_SOON, the job still expires") {
   CHECK(fixture.wait(client, 3s));
   fixture.advance(2s);
   CHECK(fixture.delivered(client)->kind == Delivery::Kind::kDeadlineSoon);
-  CHECK(fixture.broker.touch(client, id, fixture.now));
+  CHECK(fixture.broker.connections().touch(client, id, fixture.now));
   fixture.advance(5s);
   CHECK(fixture.state(id) == JobState::kReady);
 }

@@ -158,7 +158,7 @@ TEST_CASE_FIXTURE(Remembering, "push once: a push is known for so long after the
 
 TEST_CASE_FIXTURE(Remembering, "push once: however the job ended, its push is known") {
   const JobId deleted = push("jid=deleted");
-  CHECK(broker.remove(client(), deleted, now));
+  CHECK(broker.connections().remove(client(), deleted, now));
   CHECK(push("jid=deleted") == deleted);
   const JobId dead = push_dead("jid=dead");
   static_cast<void>(broker.admin().mutate(client(), {.set = JobState::kDead}, now));
@@ -178,7 +178,7 @@ TEST_CASE_FIXTURE(Remembering,
 TEST_CASE_FIXTURE(Remembering, "push once: what was put is not remembered") {
   const JobId id = put("jid=one");
   CHECK(reserve(worker) == id);
-  CHECK(broker.remove(worker, id, now));
+  CHECK(broker.connections().remove(worker, id, now));
   CHECK(remembered() == 0);
 }
 

@@ -36,7 +36,7 @@ TEST_CASE("throttle: a full queue counts as empty, so the next one of the list i
 TEST_CASE("throttle: a reserve passes over a full tube") {
   ThrottleFixture fixture(kOne);
   const ClientId client = fixture.client();
-  CHECK(fixture.broker.watch(client, "other"));
+  CHECK(fixture.broker.connections().watch(client, "other"));
   fixture.put("a");
   fixture.put("b");
   const JobId other = fixture.put("c", {.queue = "other", .pri = 9, .ttr_s = 60});
@@ -86,7 +86,7 @@ TEST_CASE("throttle: reserve-job is counted and not refused") {
   fixture.put("a");
   const JobId second = fixture.put("b");
   CHECK(fixture.reserve(client));
-  CHECK(fixture.broker.reserve_job(client, second, fixture.now));
+  CHECK(fixture.broker.connections().reserve_job(client, second, fixture.now));
   CHECK(fixture.throttle().taken() == 2);
   CHECK(fixture.throttle().free(fixture.now) == 0);
 }
@@ -233,11 +233,11 @@ TEST_CASE("throttle: a bury and a delayed release free the slot") {
   const ClientId waiting = fixture.client();
   const JobId first = fixture.reserve(holder).value();
   CHECK(fixture.wait(waiting));
-  CHECK(fixture.broker.bury(holder, first, 0, fixture.now));
+  CHECK(fixture.broker.connections().bury(holder, first, 0, fixture.now));
   const auto second = fixture.got(waiting);
   REQUIRE(second);
   CHECK(fixture.wait(holder));
-  CHECK(fixture.broker.release(waiting, *second, 0, 10, fixture.now));
+  CHECK(fixture.broker.connections().release(waiting, *second, 0, 10, fixture.now));
   CHECK(fixture.got(holder) == third);
 }
 
@@ -333,7 +333,7 @@ TEST_CASE("throttle: touching a job that is too old does not make it count again
   const JobId id = fixture.put("a");
   CHECK(fixture.reserve(client) == id);
   fixture.advance(5s);
-  CHECK(fixture.broker.touch(client, id, fixture.now));
+  CHECK(fixture.broker.connections().touch(client, id, fixture.now));
   CHECK(fixture.throttle().taken() == 0);
 }
 
@@ -342,7 +342,7 @@ TEST_CASE("throttle: touching a job keeps its slot") {
   const ClientId client = fixture.client();
   const JobId id = fixture.put("a");
   CHECK(fixture.reserve(client) == id);
-  CHECK(fixture.broker.touch(client, id, fixture.now));
+  CHECK(fixture.broker.connections().touch(client, id, fixture.now));
   CHECK(fixture.throttle().taken() == 1);
   CHECK(fixture.throttle().held == 1);
 }
@@ -468,10 +468,10 @@ TEST_CASE("throttle: a tube that vanishes does not fill its bucket") {
   fixture.limit({{.pattern = "tube", .limits = {.rate_count = 1, .rate_s = 10}}});
   const auto take = [&] {
     const ClientId client = fixture.client();
-    CHECK(fixture.broker.watch(client, "tube"));
+    CHECK(fixture.broker.connections().watch(client, "tube"));
     fixture.put("a", {.queue = "tube", .ttr_s = 60});
     const auto id = fixture.reserve(client);
-    if (id) CHECK(fixture.broker.remove(client, *id, fixture.now));
+    if (id) CHECK(fixture.broker.connections().remove(client, *id, fixture.now));
     fixture.leave(client);
     return id.has_value();
   };

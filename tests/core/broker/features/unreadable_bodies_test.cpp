@@ -36,7 +36,7 @@ TEST_CASE("unreadable body: a client gets the next job, and the job is dead with
   CHECK(spoiled.is_dead_for_it());
   CHECK(spoiled.fixture.broker.view().tally().bodies_unreadable == 1);
   CHECK(spoiled.fixture.broker.view().jobs().unreadable_count() == 1);
-  CHECK(spoiled.fixture.broker.remove(0, 1, spoiled.fixture.now));
+  CHECK(spoiled.fixture.broker.connections().remove(0, 1, spoiled.fixture.now));
   CHECK(spoiled.fixture.broker.view().jobs().unreadable_count() == 0);
 }
 
@@ -54,7 +54,7 @@ TEST_CASE("unreadable body: a client that waits gets the next job") {
 TEST_CASE("unreadable body: that very job is not reserved") {
   Spoiled spoiled;
   BrokerFixture& fixture = spoiled.fixture;
-  CHECK_FALSE(fixture.broker.reserve_job(fixture.client(), 1, fixture.now));
+  CHECK_FALSE(fixture.broker.connections().reserve_job(fixture.client(), 1, fixture.now));
   CHECK(spoiled.is_dead_for_it());
 }
 
@@ -77,7 +77,7 @@ TEST_CASE("unreadable body: many in a row are found in slices, and a client wait
   small.fixture.settle();
   CHECK(small.fixture.broker.view().orders().count(JobState::kDead) == kJobs);
   small.log.is_broken = false;
-  CHECK(small.fixture.broker.kick_job(5, small.fixture.now));
+  CHECK(small.fixture.broker.connections().kick_job(5, small.fixture.now));
   CHECK(small.fixture.delivered(client)->job == 5);
 }
 
@@ -113,14 +113,14 @@ TEST_CASE("unreadable body: a job that runs goes on, and ends as it ends") {
   spoiled.broker.log.is_broken = false;
   spoiled.broker.spoil(1);
   SUBCASE("well") {
-    CHECK(fixture.broker.remove(client, 1, fixture.now));
+    CHECK(fixture.broker.connections().remove(client, 1, fixture.now));
   }
   SUBCASE("to run again, which it cannot: it is dead at once") {
     SUBCASE("released") {
-      CHECK(fixture.broker.release(client, 1, 0, 0, fixture.now));
+      CHECK(fixture.broker.connections().release(client, 1, 0, 0, fixture.now));
     }
     SUBCASE("released with a delay") {
-      CHECK(fixture.broker.release(client, 1, 0, 10, fixture.now));
+      CHECK(fixture.broker.connections().release(client, 1, 0, 10, fixture.now));
     }
     SUBCASE("of a client that has left") {
       fixture.broker.disconnect(client, fixture.now);
@@ -134,7 +134,7 @@ TEST_CASE("unreadable body: a job that runs goes on, and ends as it ends") {
   }
   SUBCASE("to run again with its body, which can be read by now") {
     spoiled.mend();
-    CHECK(fixture.broker.release(client, 1, 0, 0, fixture.now));
+    CHECK(fixture.broker.connections().release(client, 1, 0, 0, fixture.now));
     CHECK_FALSE(spoiled.is_marked());
     CHECK(fixture.reserve(client) == 1);
   }
@@ -144,13 +144,13 @@ TEST_CASE("unreadable body: the job comes back when its body can be read, and no
   Spoiled spoiled;
   BrokerFixture& fixture = spoiled.fixture;
   CHECK(fixture.reserve(fixture.client()) == 2);
-  CHECK_FALSE(fixture.broker.kick_job(1, fixture.now));
+  CHECK_FALSE(fixture.broker.connections().kick_job(1, fixture.now));
   const auto refused = fixture.broker.admin().change(1, Mutation::Action::kRequeue, fixture.now);
   CHECK(refused.error() == Refusal::kUnreadable);
   CHECK(fixture.broker.admin().change(1, Mutation::Action::kMove, fixture.now, "b").error() ==
         Refusal::kUnreadable);
   spoiled.mend();
-  CHECK(fixture.broker.kick_job(1, fixture.now));
+  CHECK(fixture.broker.connections().kick_job(1, fixture.now));
   CHECK_FALSE(spoiled.is_marked());
   CHECK(fixture.reserve(fixture.client()) == 1);
   CHECK(fixture.job(1).body_view() == kBody);
@@ -169,7 +169,7 @@ TEST_CASE("unreadable body: compaction waits for the mark, and writes the job wi
   CHECK(spoiled.is_dead_for_it());
   CHECK(spoiled.job(1).body_bytes == 0);
   spoiled.mend();
-  CHECK_FALSE(fixture.broker.kick_job(1, fixture.now));
+  CHECK_FALSE(fixture.broker.connections().kick_job(1, fixture.now));
   for (const JobId id : {2, 3}) CHECK(fixture.broker.view().jobs().find(id)->body_view() == kBody);
   CHECK(spoiled.broker.tell_replayed() == tell(fixture.broker.view()));
 }
@@ -182,7 +182,7 @@ TEST_CASE("unreadable body: compaction writes the body where it can be read by n
   spoiled.mend();
   fixture.ledger.rewrite(~Lsn{0}, ~std::size_t{0});
   spoiled.broker.append();
-  CHECK(fixture.broker.kick_job(1, fixture.now));
+  CHECK(fixture.broker.connections().kick_job(1, fixture.now));
   CHECK(fixture.job(1).body_view() == kBody);
 }
 

@@ -19,7 +19,7 @@ void fail(BrokerFixture& fixture, ClientId client, JobId id, const std::string& 
   const std::string jid = "j" + std::to_string(id);
   CHECK(fixture.broker.workers().fail(client, jid, {.errtype = "E", .message = message},
                                       fixture.now));
-  CHECK(fixture.broker.kick_job(id, fixture.now));
+  CHECK(fixture.broker.connections().kick_job(id, fixture.now));
 }
 
 }  // namespace
@@ -73,9 +73,9 @@ TEST_CASE("attempts: a run that ended well, was given back or undone is none") {
   const ClientId client = fixture.client();
   const JobId put = fixture.put("y");
   CHECK(fixture.reserve(client) == put);
-  CHECK(fixture.broker.release(client, put, 0, 0, fixture.now));
+  CHECK(fixture.broker.connections().release(client, put, 0, 0, fixture.now));
   CHECK(fixture.broker.view().jobs().attempts_of(fixture.job(put)) == nullptr);
-  CHECK(fixture.broker.remove(client, put, fixture.now));
+  CHECK(fixture.broker.connections().remove(client, put, fixture.now));
   const JobId pushed = fixture.push("x");
   CHECK(fixture.fetch(client, "w") == pushed);
   CHECK(fixture.broker.workers().undo_fetch(pushed, fixture.now, fixture.now));

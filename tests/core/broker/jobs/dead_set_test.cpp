@@ -20,7 +20,7 @@ TEST_CASE("dead set: a buried job stays") {
   const ClientId client = fixture.client();
   const JobId id = fixture.put("x");
   CHECK(fixture.reserve(client) == id);
-  CHECK(fixture.broker.bury(client, id, 0, fixture.now));
+  CHECK(fixture.broker.connections().bury(client, id, 0, fixture.now));
   fixture.advance(2 * kDeadLimit);
   CHECK(fixture.state(id) == JobState::kDead);
 }
@@ -43,7 +43,7 @@ TEST_CASE("dead set: buried jobs do not count") {
   const ClientId client = fixture.client();
   const JobId buried = fixture.put("x");
   CHECK(fixture.reserve(client) == buried);
-  CHECK(fixture.broker.bury(client, buried, 0, fixture.now));
+  CHECK(fixture.broker.connections().bury(client, buried, 0, fixture.now));
   const JobId dead = fixture.push_dead("a");
   fixture.settle();
   CHECK(fixture.has(buried));

@@ -125,7 +125,7 @@ TEST_CASE("expired jobs: beanstalk gets none of them either") {
   const JobId job = jobs.push(1s);
   const JobId live = jobs.push_plain();
   jobs.now += 1s;
-  CHECK_FALSE(jobs.broker.reserve_job(jobs.worker, job, jobs.now));
+  CHECK_FALSE(jobs.broker.connections().reserve_job(jobs.worker, job, jobs.now));
   CHECK(jobs.reserve(jobs.worker) == live);
   CHECK_FALSE(jobs.has(job));
 }

@@ -290,7 +290,7 @@ TEST_CASE("late ACK: the finished job has the worker that sent it, and when that
     fixture.lose(id, "w1");
     CHECK(fixture.state(id) == JobState::kReady);
     CHECK(fixture.broker.workers().ack(fixture.worker("w1"), "x", fixture.now));
-    const FinishedJob* const job = fixture.broker.finished().find(id, fixture.now);
+    const FinishedJob* const job = fixture.broker.view().finished().find(id, fixture.now);
     REQUIRE(job != nullptr);
     CHECK(job->how == JobEnd::kSucceeded);
     CHECK(job->wid() == "w1");
@@ -396,7 +396,7 @@ TEST_CASE("late ACK: never ends another worker's run of a job with the same name
   LostJobsFixture fixture;
   const JobId lost = fixture.push("jid=same");
   fixture.lose(lost, "w");
-  CHECK(fixture.broker.remove(fixture.client(), lost, fixture.now));
+  CHECK(fixture.broker.connections().remove(fixture.client(), lost, fixture.now));
   const JobId other = fixture.push("jid=same");
   CHECK(fixture.fetch(fixture.worker("other"), "other") == other);
   CHECK_FALSE(fixture.broker.workers().ack(fixture.worker("w"), "same", fixture.now));
@@ -454,7 +454,7 @@ TEST_CASE("late ACK: of a client without a wid does not end another worker's run
   CHECK(fixture.fetch(client, "") == id);
   fixture.advance(1800s);
   CHECK(fixture.state(id) == JobState::kRetrying);
-  CHECK(fixture.broker.kick_job(id, fixture.now));
+  CHECK(fixture.broker.connections().kick_job(id, fixture.now));
   CHECK(fixture.fetch(fixture.worker("other"), "other") == id);
   CHECK_FALSE(fixture.broker.workers().ack(client, "j1", fixture.now));
   CHECK(fixture.state(id) == JobState::kReserved);
@@ -505,7 +505,7 @@ TEST_CASE("lost jobs: a failed run begins the count anew") {
   const ClientId client = fixture.worker("c");
   CHECK(fixture.fetch(client, "c") == id);
   CHECK(fixture.broker.workers().fail(client, "j1", {.message = "m"}, fixture.now));
-  CHECK(fixture.broker.kick_job(id, fixture.now));
+  CHECK(fixture.broker.connections().kick_job(id, fixture.now));
   fixture.lose(id, "d");
   CHECK(fixture.state(id) == JobState::kReady);
 }

@@ -74,9 +74,9 @@ TEST_CASE("pause: one that was resumed or overwritten plans nothing") {
 TEST_CASE("pause: one without end keeps its queue") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();
-  CHECK(fixture.broker.use(client, "t"));
+  CHECK(fixture.broker.connections().use(client, "t"));
   CHECK(fixture.broker.admin().pause("t", std::nullopt, fixture.now));
-  CHECK(fixture.broker.use(client, "default"));
+  CHECK(fixture.broker.connections().use(client, "default"));
   CHECK(fixture.broker.view().queues().find("t") != nullptr);
   CHECK(fixture.broker.admin().pause("t", 0, fixture.now));
   CHECK(fixture.broker.view().queues().find("t") == nullptr);

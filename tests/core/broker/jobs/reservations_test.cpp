@@ -28,7 +28,7 @@ TEST_CASE(
   REQUIRE(fixture.reserve(client) == 1);
   REQUIRE(fixture.fetch(client, "w", {"mail"}) == 2);
   fixture.now += 30ms;
-  CHECK(fixture.broker.remove(client, 1, fixture.now));
+  CHECK(fixture.broker.connections().remove(client, 1, fixture.now));
   fixture.now += 5ms;
   CHECK(fixture.broker.workers().fail(client, "j2", {}, fixture.now));
   CHECK(runs.told == "1 default 30\n2 mail 35\n");
@@ -41,10 +41,10 @@ TEST_CASE("reserve: a job that is given back has not run, and nobody is told aft
   const ClientId client = fixture.client();
   fixture.put("a");
   REQUIRE(fixture.reserve(client) == 1);
-  CHECK(fixture.broker.release(client, 1, 0, 0, fixture.now));
+  CHECK(fixture.broker.connections().release(client, 1, 0, 0, fixture.now));
   REQUIRE(fixture.reserve(client) == 1);
   fixture.broker.watch_runs(nullptr);
-  CHECK(fixture.broker.remove(client, 1, fixture.now));
+  CHECK(fixture.broker.connections().remove(client, 1, fixture.now));
   CHECK(runs.told.empty());
 }
 
@@ -63,7 +63,7 @@ TEST_CASE("reserve: smaller pri first, then smaller id") {
 TEST_CASE("reserve: the smallest over all watched queues") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();
-  CHECK(fixture.broker.watch(client, "other"));
+  CHECK(fixture.broker.connections().watch(client, "other"));
   fixture.put("a", {.queue = "default", .pri = 5});
   const JobId urgent = fixture.put("b", {.queue = "other", .pri = 4});
   CHECK(fixture.reserve(client) == urgent);
@@ -107,7 +107,8 @@ TEST_CASE("fetch: a list that is asked for again finds queues that came and went
 TEST_CASE("steps: a reserve counts the queues that it looks at") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();
-  for (int i = 1; i < 100; ++i) CHECK(fixture.broker.watch(client, "t" + std::to_string(i)));
+  for (int i = 1; i < 100; ++i)
+    CHECK(fixture.broker.connections().watch(client, "t" + std::to_string(i)));
   const std::uint64_t before = fixture.broker.step_count();
   CHECK_FALSE(fixture.reserve(client));
   CHECK(fixture.broker.step_count() == before + 100);

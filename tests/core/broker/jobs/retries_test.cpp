@@ -67,7 +67,7 @@ TEST_CASE(
   const auto body_at_after_failure = [&](Lsn place) {
     CHECK(fixture.fetch(client, "4c6ba9f0d5e32817") == id);
     CHECK(fixture.broker.workers().fail(client, "j1", {"Oops", "why", {}}, fixture.now));
-    CHECK(fixture.broker.kick_job(id, fixture.now));
+    CHECK(fixture.broker.connections().kick_job(id, fixture.now));
     static_cast<void>(fixture.ledger.take_batch());
     fixture.ledger.place(place);
     return fixture.job(id).body_at();

@@ -71,7 +71,7 @@ TEST_CASE("schedule: the delay of a released work unit, a retry and a TTR are el
   const ClientId client = fixture.client();
   const JobId released = fixture.push("x");
   CHECK(fixture.reserve(client) == released);
-  CHECK(fixture.broker.release(client, released, 0, 600, fixture.now));
+  CHECK(fixture.broker.connections().release(client, released, 0, 600, fixture.now));
   const JobId failed = fixture.push("y");
   CHECK(fixture.fetch(client, "w") == failed);
   CHECK(fixture.broker.workers().fail(client, "j" + std::to_string(failed), {}, fixture.now));

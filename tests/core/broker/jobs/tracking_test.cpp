@@ -216,7 +216,7 @@ TEST_CASE("track: reserve_until lengthens the hold of a connection, like touch")
   CHECK(t.set({.jid = "jid-1", .reserve_until = t.fixture.now + 10min}));
   t.fixture.advance(5min);
   CHECK(t.state("jid-1") == TrackState::kWorking);
-  CHECK(t.fixture.broker.remove(holder, id, t.fixture.now));
+  CHECK(t.fixture.broker.connections().remove(holder, id, t.fixture.now));
   CHECK(t.state("jid-1") == TrackState::kSuccess);
 }
 

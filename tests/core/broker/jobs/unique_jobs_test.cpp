@@ -147,7 +147,7 @@ TEST_CASE("unique: every other end of a job frees its lock") {
     REQUIRE(unique.broker.admin().change(*id, Mutation::Action::kKill, unique.now));
   }
   SUBCASE("deleted") {
-    REQUIRE(unique.broker.remove(unique.worker, unique.pushed(), unique.now));
+    REQUIRE(unique.broker.connections().remove(unique.worker, unique.pushed(), unique.now));
   }
   SUBCASE("flushed") {
     unique.pushed();
@@ -172,7 +172,7 @@ TEST_CASE("unique: a job whose lock was over has none after a restart, whoever t
   const std::string push = unique.ledger.take_batch();
   unique.ledger.place(2000);
   unique.now += 2s;
-  REQUIRE(unique.broker.kick_job(next, unique.now));
+  REQUIRE(unique.broker.connections().kick_job(next, unique.now));
   CHECK(unique.holds(next));
   // The job that took it has left the log, as if it had ended and was compacted away.
   BrokerFixture after;
@@ -202,7 +202,7 @@ TEST_CASE("unique: a job that a connection held has its lock after a restart, if
   SUBCASE("somebody did, who has ended") {
     const JobId second = unique.pushed();
     CHECK(unique.broker.view().jobs().lock_count() == 1);
-    REQUIRE(unique.broker.remove(other, second, unique.now));
+    REQUIRE(unique.broker.connections().remove(other, second, unique.now));
     REQUIRE(after.ledger.replay(push, 1000));
     REQUIRE(after.ledger.replay(unique.ledger.take_batch(), 2000));
     CHECK_FALSE(after.job(first).has_mark(job_marks::kHoldsLock));
@@ -241,29 +241,29 @@ TEST_CASE("unique: a dead job takes its lock anew, by whatever way it comes back
   REQUIRE(unique.broker.admin().change(id, Mutation::Action::kKill, unique.now));
   unique.advance(3600s);
   SUBCASE("kick") {
-    CHECK(unique.broker.kick(other, 9, unique.now) == 1);
+    CHECK(unique.broker.connections().kick(other, 9, unique.now) == 1);
   }
   SUBCASE("kick-job") {
-    CHECK(unique.broker.kick_job(id, unique.now));
+    CHECK(unique.broker.connections().kick_job(id, unique.now));
   }
   SUBCASE("MUTATE") {
     Mutation mutation{.set = JobState::kDead, .action = Mutation::Action::kRequeue};
     CHECK(unique.broker.admin().mutate(other, std::move(mutation), unique.now) == 1);
   }
   SUBCASE("reserve-job") {
-    REQUIRE(unique.broker.reserve_job(other, id, unique.now));
+    REQUIRE(unique.broker.connections().reserve_job(other, id, unique.now));
     CHECK(unique.state(id) == JobState::kReserved);
   }
   SUBCASE("reserve-job and release") {
-    REQUIRE(unique.broker.reserve_job(other, id, unique.now));
-    REQUIRE(unique.broker.release(other, id, 0, 0, unique.now));
+    REQUIRE(unique.broker.connections().reserve_job(other, id, unique.now));
+    REQUIRE(unique.broker.connections().release(other, id, 0, 0, unique.now));
   }
   SUBCASE("reserve-job and release with a delay") {
-    REQUIRE(unique.broker.reserve_job(other, id, unique.now));
-    REQUIRE(unique.broker.release(other, id, 0, 10, unique.now));
+    REQUIRE(unique.broker.connections().reserve_job(other, id, unique.now));
+    REQUIRE(unique.broker.connections().release(other, id, 0, 10, unique.now));
   }
   SUBCASE("reserve-job, and the connection is gone") {
-    REQUIRE(unique.broker.reserve_job(other, id, unique.now));
+    REQUIRE(unique.broker.connections().reserve_job(other, id, unique.now));
     unique.leave(other);
   }
   CHECK(unique.holds(id));
@@ -294,17 +294,18 @@ TEST_CASE(
     return answer ? std::nullopt : std::optional(answer.error());
   };
   SUBCASE("kick") {
-    CHECK(unique.broker.kick(other, 9, unique.now) == 0);
+    CHECK(unique.broker.connections().kick(other, 9, unique.now) == 0);
   }
   SUBCASE("kick-job") {
-    CHECK(refusal(unique.broker.kick_job(id, unique.now)) == Refusal::kNotFound);
+    CHECK(refusal(unique.broker.connections().kick_job(id, unique.now)) == Refusal::kNotFound);
   }
   SUBCASE("MUTATE") {
     Mutation mutation{.set = JobState::kDead, .action = Mutation::Action::kRequeue};
     CHECK(unique.broker.admin().mutate(other, std::move(mutation), unique.now) == 0);
   }
   SUBCASE("reserve-job") {
-    CHECK(refusal(unique.broker.reserve_job(other, id, unique.now)) == Refusal::kNotFound);
+    CHECK(refusal(unique.broker.connections().reserve_job(other, id, unique.now)) ==
+          Refusal::kNotFound);
   }
   SUBCASE("a retry at a later time") {
     const auto later = unique.broker.admin().requeue_later(id, unique.now + 1h, unique.now);
@@ -322,7 +323,7 @@ TEST_CASE("unique: of several dead jobs of one lock the first one comes back") {
   const JobId second = unique.pushed();
   REQUIRE(unique.broker.admin().change(second, Mutation::Action::kKill, unique.now));
   SUBCASE("kick") {
-    CHECK(unique.broker.kick(other, 9, unique.now) == 1);
+    CHECK(unique.broker.connections().kick(other, 9, unique.now) == 1);
   }
   SUBCASE("MUTATE") {
     Mutation mutation{.set = JobState::kDead, .action = Mutation::Action::kRequeue};
@@ -340,18 +341,18 @@ TEST_CASE(
   REQUIRE(unique.reserve(other) == first);
   CHECK_FALSE(unique.holds(first));
   SUBCASE("release") {
-    REQUIRE(unique.broker.release(other, first, 0, 0, unique.now));
+    REQUIRE(unique.broker.connections().release(other, first, 0, 0, unique.now));
     CHECK(unique.holds(first));
     CHECK(unique.is_refused());
   }
   SUBCASE("release when somebody else has taken it") {
     const JobId second = unique.pushed();
-    REQUIRE(unique.broker.release(other, first, 0, 0, unique.now));
+    REQUIRE(unique.broker.connections().release(other, first, 0, 0, unique.now));
     CHECK_FALSE(unique.holds(first));
     CHECK(unique.holds(second));
   }
   SUBCASE("bury") {
-    REQUIRE(unique.broker.bury(other, first, 0, unique.now));
+    REQUIRE(unique.broker.connections().bury(other, first, 0, unique.now));
     CHECK(unique.push());
   }
 }
@@ -374,7 +375,7 @@ TEST_CASE("unique: an administrator frees the lock of a job, which goes on witho
   SUBCASE("a run that is given back does not take it again") {
     const ClientId other = unique.client();
     REQUIRE(unique.reserve(other) == first);
-    REQUIRE(unique.broker.release(other, first, 0, 0, unique.now));
+    REQUIRE(unique.broker.connections().release(other, first, 0, 0, unique.now));
     CHECK_FALSE(unique.holds(first));
   }
   SUBCASE("a dead one that is requeued does") {

@@ -13,13 +13,13 @@ TEST_CASE("kick: buried jobs first, oldest first, delayed ones only when none is
   const JobId later = fixture.put("c", {.queue = "default", .due = fixture.now + 99s});
   CHECK(fixture.reserve(client) == a);
   CHECK(fixture.reserve(client) == b);
-  CHECK(fixture.broker.bury(client, b, 0, fixture.now));
-  CHECK(fixture.broker.bury(client, a, 0, fixture.now));
-  CHECK(fixture.broker.kick(client, 1, fixture.now) == 1);
+  CHECK(fixture.broker.connections().bury(client, b, 0, fixture.now));
+  CHECK(fixture.broker.connections().bury(client, a, 0, fixture.now));
+  CHECK(fixture.broker.connections().kick(client, 1, fixture.now) == 1);
   CHECK(fixture.state(b) == JobState::kReady);
-  CHECK(fixture.broker.kick(client, 9, fixture.now) == 1);
+  CHECK(fixture.broker.connections().kick(client, 9, fixture.now) == 1);
   CHECK(fixture.state(later) == JobState::kScheduled);
-  CHECK(fixture.broker.kick(client, 9, fixture.now) == 1);
+  CHECK(fixture.broker.connections().kick(client, 9, fixture.now) == 1);
   CHECK(fixture.state(later) == JobState::kReady);
 }
 
@@ -36,7 +36,7 @@ TEST_CASE("kick: a buried job that cannot come back hides none that died after i
   CHECK(fixture.broker.admin().change(stays, Mutation::Action::kKill, fixture.now));
   push_unique();
   const JobId next = fixture.push_dead("x");
-  CHECK(fixture.broker.kick(client, 1, fixture.now) == 1);
+  CHECK(fixture.broker.connections().kick(client, 1, fixture.now) == 1);
   CHECK(fixture.state(next) == JobState::kReady);
   CHECK(fixture.state(stays) == JobState::kDead);
 }
@@ -47,7 +47,7 @@ TEST_CASE("kick: more than a slice continues in ticks, and its end is delivered"
   for (std::size_t i = 0; i < kSliceJobs + 1; ++i) {
     fixture.put("x", {.queue = "default", .due = fixture.now + 99s});
   }
-  CHECK(fixture.broker.kick(client, 1'000'000, fixture.now) == std::nullopt);
+  CHECK(fixture.broker.connections().kick(client, 1'000'000, fixture.now) == std::nullopt);
   CHECK_FALSE(fixture.delivered(client));
   fixture.settle();
   CHECK(fixture.delivered(client)->count == kSliceJobs + 1);

@@ -20,8 +20,8 @@ TEST_CASE("long tasks: two of them have slices in turn") {
   const ClientId one = fixture.client();
   const ClientId two = fixture.client();
   delay_many(fixture, 6 * kSliceChanges);
-  CHECK_FALSE(fixture.broker.kick(one, 3 * kSliceChanges, fixture.now));
-  CHECK_FALSE(fixture.broker.kick(two, 3 * kSliceChanges, fixture.now));
+  CHECK_FALSE(fixture.broker.connections().kick(one, 3 * kSliceChanges, fixture.now));
+  CHECK_FALSE(fixture.broker.connections().kick(two, 3 * kSliceChanges, fixture.now));
   fixture.broker.tick(fixture.now);
   fixture.broker.tick(fixture.now);
   CHECK_FALSE(fixture.delivered(one));
@@ -36,7 +36,7 @@ TEST_CASE("long tasks: a kick ends with its client") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();
   delay_many(fixture, 2 * kSliceChanges);
-  CHECK_FALSE(fixture.broker.kick(client, 2 * kSliceChanges, fixture.now));
+  CHECK_FALSE(fixture.broker.connections().kick(client, 2 * kSliceChanges, fixture.now));
   fixture.leave(client);
   CHECK(fixture.broker.tick(fixture.now) == fixture.now + 1h);
   CHECK(fixture.broker.view().orders().count(JobState::kScheduled) == kSliceChanges);

@@ -105,7 +105,7 @@ TEST_CASE("mutate: requeued jobs enter in the order in which they were due") {
   const JobId timed = fixture.schedule("a", 2h);
   const JobId released = fixture.push("b");
   CHECK(fixture.reserve(client) == released);
-  CHECK(fixture.broker.release(client, released, 0, 3600, fixture.now));
+  CHECK(fixture.broker.connections().release(client, released, 0, 3600, fixture.now));
   const Mutation requeue{.set = JobState::kScheduled, .action = Action::kRequeue};
   SUBCASE("by the wall clock as it was") {
     CHECK(fixture.broker.admin().mutate(client, requeue, fixture.now) == 2);
@@ -177,7 +177,7 @@ TEST_CASE("mutate: a job that is removed before it is compared delays nothing") 
   };
   CHECK_FALSE(fixture.broker.admin().mutate(
       client, {.set = JobState::kScheduled, .matches = slowly}, fixture.now));
-  CHECK(fixture.broker.remove(client, first, fixture.now));
+  CHECK(fixture.broker.connections().remove(client, first, fixture.now));
   fixture.settle();
   CHECK_FALSE(fixture.has(second));
   CHECK(fixture.delivered(client)->count == 1);

@@ -12,7 +12,7 @@ namespace {
 
 /// The numbers of the jobs that are shown, the latest first.
 std::vector<JobId> shown(const BrokerFixture& fixture) {
-  const FinishedJobs& finished = fixture.broker.finished();
+  const FinishedJobs& finished = fixture.broker.view().finished();
   std::vector<JobId> ids;
   finished.each_before(finished.end(), fixture.now,
                        [&](FinishedJobs::Number, const FinishedJob& job) {
@@ -31,7 +31,7 @@ TEST_CASE("finished jobs: what a worker has done is remembered with its times") 
   CHECK(fixture.fetch(client, "w1", {"mail"}) == id);
   fixture.advance(3s);
   CHECK(fixture.broker.workers().ack(client, "one", fixture.now));
-  const FinishedJob* job = fixture.broker.finished().find(id, fixture.now);
+  const FinishedJob* job = fixture.broker.view().finished().find(id, fixture.now);
   REQUIRE(job != nullptr);
   CHECK(job->how == JobEnd::kSucceeded);
   CHECK(job->queue() == "mail");
@@ -47,14 +47,16 @@ TEST_CASE("finished jobs: what a worker has done is remembered with its times") 
 TEST_CASE("finished jobs: how a job has ended") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();
-  const auto how = [&](JobId id) { return fixture.broker.finished().find(id, fixture.now)->how; };
+  const auto how = [&](JobId id) {
+    return fixture.broker.view().finished().find(id, fixture.now)->how;
+  };
   const JobId put = fixture.put("x");
   CHECK(fixture.reserve(client) == put);
-  CHECK(fixture.broker.remove(client, put, fixture.now));
+  CHECK(fixture.broker.connections().remove(client, put, fixture.now));
   CHECK(how(put) == JobEnd::kSucceeded);
-  CHECK(fixture.broker.finished().find(put, fixture.now)->client == client);
+  CHECK(fixture.broker.view().finished().find(put, fixture.now)->client == client);
   const JobId deleted = fixture.put("x");
-  CHECK(fixture.broker.remove(client, deleted, fixture.now));
+  CHECK(fixture.broker.connections().remove(client, deleted, fixture.now));
   CHECK(how(deleted) == JobEnd::kGone);
   const JobId dropped = fixture.push("retry=0");
   CHECK(fixture.fetch(client, "w") == dropped);
@@ -67,7 +69,7 @@ TEST_CASE("finished jobs: how a job has ended") {
   fixture.advance(2s);
   CHECK_FALSE(fixture.has(expired));
   CHECK(how(expired) == JobEnd::kExpired);
-  CHECK(fixture.broker.finished().find(expired, fixture.now)->began_at == Time{});
+  CHECK(fixture.broker.view().finished().find(expired, fixture.now)->began_at == Time{});
 }
 
 TEST_CASE("finished jobs: of many the last are remembered, the latest first") {
@@ -76,29 +78,30 @@ TEST_CASE("finished jobs: of many the last are remembered, the latest first") {
   std::vector<JobId> ids;
   for (int i = 0; i < 5; ++i) {
     ids.push_back(fixture.put("x"));
-    CHECK(fixture.broker.remove(client, ids.back(), fixture.now));
+    CHECK(fixture.broker.connections().remove(client, ids.back(), fixture.now));
     std::vector<JobId> expected(ids.rbegin(), ids.rend());
     expected.resize(std::min<std::size_t>(expected.size(), 3));
     CHECK(shown(fixture) == expected);
   }
-  CHECK(fixture.broker.finished().size() == 3);
-  CHECK(fixture.broker.finished().find(ids[1], fixture.now) == nullptr);
-  CHECK(fixture.broker.finished().find(ids[2], fixture.now) != nullptr);
+  CHECK(fixture.broker.view().finished().size() == 3);
+  CHECK(fixture.broker.view().finished().find(ids[1], fixture.now) == nullptr);
+  CHECK(fixture.broker.view().finished().find(ids[2], fixture.now) != nullptr);
 }
 
 TEST_CASE("finished jobs: those that ended long ago are not shown") {
   BrokerFixture fixture(Broker::Options{.finished = {.age_max = 60s}});
   const ClientId client = fixture.client();
   const JobId old = fixture.push("jid=same,1");
-  CHECK(fixture.broker.remove(client, old, fixture.now));
+  CHECK(fixture.broker.connections().remove(client, old, fixture.now));
   fixture.advance(61s);
   const JobId late = fixture.push("jid=same,2");
-  CHECK(fixture.broker.remove(client, late, fixture.now));
+  CHECK(fixture.broker.connections().remove(client, late, fixture.now));
   CHECK(shown(fixture) == std::vector<JobId>{late});
-  CHECK(fixture.broker.finished().find(old, fixture.now) == nullptr);
+  CHECK(fixture.broker.view().finished().find(old, fixture.now) == nullptr);
   std::vector<JobId> named;
-  fixture.broker.finished().each_named(fixture.format.hash_of_name("same"), 10, fixture.now,
-                                       [&](const FinishedJob& job) { named.push_back(job.id); });
+  fixture.broker.view().finished().each_named(
+      fixture.format.hash_of_name("same"), 10, fixture.now,
+      [&](const FinishedJob& job) { named.push_back(job.id); });
   CHECK(named == std::vector<JobId>{late});
 }
 
@@ -107,13 +110,13 @@ TEST_CASE("finished jobs: a position holds while further jobs end") {
   const ClientId client = fixture.client();
   const auto end_one = [&] {
     const JobId id = fixture.put("x");
-    CHECK(fixture.broker.remove(client, id, fixture.now));
+    CHECK(fixture.broker.connections().remove(client, id, fixture.now));
     return id;
   };
   const JobId first = end_one();
   const JobId second = end_one();
   FinishedJobs::Number place = 0;
-  const FinishedJobs& finished = fixture.broker.finished();
+  const FinishedJobs& finished = fixture.broker.view().finished();
   finished.each_before(finished.end(), fixture.now,
                        [&](FinishedJobs::Number number, const FinishedJob& job) {
                          CHECK(job.id == second);
@@ -138,9 +141,9 @@ TEST_CASE("finished jobs: none are remembered if none are wanted") {
   BrokerFixture fixture(Broker::Options{.finished = {.jobs_max = 0}});
   const ClientId client = fixture.client();
   const JobId id = fixture.put("x");
-  CHECK(fixture.broker.remove(client, id, fixture.now));
+  CHECK(fixture.broker.connections().remove(client, id, fixture.now));
   CHECK(shown(fixture).empty());
-  CHECK(fixture.broker.finished().find(id, fixture.now) == nullptr);
+  CHECK(fixture.broker.view().finished().find(id, fixture.now) == nullptr);
 }
 
 TEST_CASE("finished jobs: a name that is too long is left out") {
@@ -150,7 +153,7 @@ TEST_CASE("finished jobs: a name that is too long is left out") {
   const JobId id = fixture.push("jid=" + jid);
   CHECK(fixture.fetch(client, "w") == id);
   CHECK(fixture.broker.workers().ack(client, jid, fixture.now));
-  const FinishedJob* job = fixture.broker.finished().find(id, fixture.now);
+  const FinishedJob* job = fixture.broker.view().finished().find(id, fixture.now);
   CHECK(job->name().empty());
   CHECK(job->jid() == jid);
 }
@@ -181,8 +184,8 @@ struct Durable : BrokerFixture {
   }
   std::vector<JobId> named(std::string_view jid) {
     std::vector<JobId> ids;
-    broker.finished().each_named(format.hash_of_name(jid), 10, now,
-                                 [&](const FinishedJob& job) { ids.push_back(job.id); });
+    broker.view().finished().each_named(format.hash_of_name(jid), 10, now,
+                                        [&](const FinishedJob& job) { ids.push_back(job.id); });
     return ids;
   }
 
@@ -198,15 +201,15 @@ TEST_CASE("finished jobs: those in the log outlive a restart, with all that is k
   const JobId put = before.put("x");
   before.advance(2s);
   CHECK(before.reserve(before.worker) == put);
-  CHECK(before.broker.remove(before.worker, put, before.now));
+  CHECK(before.broker.connections().remove(before.worker, put, before.now));
   Durable after;
   after.read(before.take());
   after.now = before.now;
   CHECK(shown(after) == Ids{put, id});
   CHECK(after.named("one") == Ids{id});
   for (const JobId each : {id, put}) {
-    const FinishedJob* const was = before.broker.finished().find(each, before.now);
-    const FinishedJob* const is = after.broker.finished().find(each, after.now);
+    const FinishedJob* const was = before.broker.view().finished().find(each, before.now);
+    const FinishedJob* const is = after.broker.view().finished().find(each, after.now);
     REQUIRE(is != nullptr);
     CHECK((record_of(1, *is) == record_of(1, *was)));
   }
@@ -242,11 +245,11 @@ TEST_CASE("finished jobs: without the option none is in the log, and those there
   Durable after(FinishedJobs::Limits{});
   after.read(batch);
   CHECK(shown(after).empty());
-  CHECK(after.broker.finished().live_bytes() == 0);
-  CHECK(after.broker.finished().oldest_place() == std::nullopt);
+  CHECK(after.broker.view().finished().live_bytes() == 0);
+  CHECK(after.broker.view().finished().oldest_place() == std::nullopt);
   const JobId id = after.done("two");
   CHECK(shown(after) == Ids{id});
-  CHECK(after.broker.finished().live_bytes() == 0);
+  CHECK(after.broker.view().finished().live_bytes() == 0);
 }
 
 TEST_CASE("finished jobs: a restart that keeps fewer has the last, one that keeps more has all") {
@@ -272,11 +275,11 @@ TEST_CASE("finished jobs: one that is displaced is not needed any more") {
   const Lsn first = fixture.placed;
   fixture.take();
   for (int i = 0; i < 4; ++i) fixture.done(std::to_string(i));
-  const std::uint64_t bytes = fixture.broker.finished().live_bytes();
+  const std::uint64_t bytes = fixture.broker.view().finished().live_bytes();
   fixture.take();
-  CHECK(fixture.broker.finished().oldest_place() > first);
+  CHECK(fixture.broker.view().finished().oldest_place() > first);
   fixture.done("4");
-  CHECK(fixture.broker.finished().live_bytes() == bytes);
+  CHECK(fixture.broker.view().finished().live_bytes() == bytes);
 }
 
 TEST_CASE("finished jobs: compaction keeps them, and what it writes is as long as is counted") {

@@ -151,7 +151,7 @@ class RandomKeys : public ThrottleFixture {
   void end_one(ClientId client) {
     static_cast<void>(broker.workers().ack(client, any_jid(), now));
     if (ids_.empty()) return;
-    static_cast<void>(broker.remove(client, ids_[random_() % ids_.size()], now));
+    static_cast<void>(broker.connections().remove(client, ids_[random_() % ids_.size()], now));
   }
 
   std::mt19937 random_;
@@ -276,7 +276,7 @@ TEST_CASE("keys: the other limits of the queue hold too") {
 TEST_CASE("keys: a reserve over several tubes compares the jobs whose turn it is") {
   Keys fixture;
   const ClientId client = fixture.client();
-  CHECK(fixture.broker.watch(client, "other"));
+  CHECK(fixture.broker.connections().watch(client, "other"));
   const JobId first = fixture.of("acme");
   fixture.of("acme");
   const JobId second = fixture.push_one("T", "", "other");
@@ -365,16 +365,16 @@ TEST_CASE("keys: jobs leave their lines as they leave the queue") {
   const JobId first = fixture.of("acme");
   const JobId second = fixture.of("acme");
   const JobId third = fixture.of("bolt");
-  CHECK(fixture.broker.remove(client, first, fixture.now));
-  CHECK(fixture.broker.reserve_job(client, third, fixture.now));
+  CHECK(fixture.broker.connections().remove(client, first, fixture.now));
+  CHECK(fixture.broker.connections().reserve_job(client, third, fixture.now));
   CHECK(fixture.lines()->find("bolt")->taken == 1);
-  CHECK(fixture.broker.bury(client, third, 0, fixture.now));
+  CHECK(fixture.broker.connections().bury(client, third, 0, fixture.now));
   CHECK(fixture.lines()->find("bolt") == nullptr);
   CHECK(fixture.reserve(client) == second);
-  CHECK(fixture.broker.release(client, second, 0, 0, fixture.now));
+  CHECK(fixture.broker.connections().release(client, second, 0, 0, fixture.now));
   CHECK(fixture.taken("acme") == 0);
   CHECK(fixture.reserve(client) == second);
-  CHECK(fixture.broker.remove(client, second, fixture.now));
+  CHECK(fixture.broker.connections().remove(client, second, fixture.now));
   CHECK(fixture.lines()->key_count() == 0);
 }
 
@@ -433,7 +433,7 @@ TEST_CASE("keys: lines of a queue with many jobs are made in slices, and freed s
   CHECK(fixture.throttle().is_lining_up);
   // Jobs come and go meanwhile.
   const JobId late = fixture.of("bolt");
-  CHECK(fixture.broker.remove(client, 2, fixture.now));
+  CHECK(fixture.broker.connections().remove(client, 2, fixture.now));
   fixture.settle();
   CHECK(fixture.taken("acme") == 1);
   CHECK(fixture.fetch(client, "w") == other);
@@ -441,7 +441,7 @@ TEST_CASE("keys: lines of a queue with many jobs are made in slices, and freed s
   fixture.broker.admin().set_throttle_rules({}, fixture.now);
   fixture.settle();
   CHECK(fixture.lines() == nullptr);
-  CHECK(fixture.broker.remove(client, late, fixture.now));
+  CHECK(fixture.broker.connections().remove(client, late, fixture.now));
   CHECK(fixture.fetch(client, "w"));
 }
 

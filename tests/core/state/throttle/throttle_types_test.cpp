@@ -110,7 +110,7 @@ TEST_CASE("type throttle: limits of a wrapper count for its jobs whose type has 
 TEST_CASE("type throttle: a reserve over several tubes gets the most urgent job that may run") {
   Mail fixture;
   const ClientId client = fixture.client();
-  for (const char* const tube : {"a", "b"}) CHECK(fixture.broker.watch(client, tube));
+  for (const char* const tube : {"a", "b"}) CHECK(fixture.broker.connections().watch(client, tube));
   const JobId first = fixture.mail("a");
   fixture.mail("a");
   fixture.mail("b");
@@ -120,15 +120,15 @@ TEST_CASE("type throttle: a reserve over several tubes gets the most urgent job 
   CHECK(fixture.reserve(client) == early);
   CHECK(fixture.reserve(client) == late);
   CHECK_FALSE(fixture.reserve(client));
-  CHECK(fixture.broker.remove(client, first, fixture.now));
+  CHECK(fixture.broker.connections().remove(client, first, fixture.now));
   CHECK(fixture.reserve(client));
 }
 
 TEST_CASE("type throttle: reserve-job is counted and not refused") {
   Mail fixture;
   const ClientId client = fixture.client();
-  CHECK(fixture.broker.reserve_job(client, fixture.mail(), fixture.now));
-  CHECK(fixture.broker.reserve_job(client, fixture.mail(), fixture.now));
+  CHECK(fixture.broker.connections().reserve_job(client, fixture.mail(), fixture.now));
+  CHECK(fixture.broker.connections().reserve_job(client, fixture.mail(), fixture.now));
   CHECK(fixture.taken() == 2);
 }
 
@@ -338,13 +338,13 @@ TEST_CASE("type throttle: jobs that wait are removed, killed and moved as all ot
   const JobId third = fixture.mail();
   CHECK(fixture.fetch(client, "w") == held);
   CHECK_FALSE(fixture.fetch(client, "w"));
-  CHECK(fixture.broker.remove(client, second, fixture.now));
-  CHECK(fixture.broker.reserve_job(client, third, fixture.now));
+  CHECK(fixture.broker.connections().remove(client, second, fixture.now));
+  CHECK(fixture.broker.connections().reserve_job(client, third, fixture.now));
   CHECK(fixture.broker.view().queues().find("default")->lines == nullptr);
   // A pushed job that is released comes last.
   const JobId fourth = fixture.mail();
   CHECK_FALSE(fixture.fetch(client, "w"));
-  CHECK(fixture.broker.release(client, third, 0, 0, fixture.now));
+  CHECK(fixture.broker.connections().release(client, third, 0, 0, fixture.now));
   fixture.ack(client, held);
   CHECK(fixture.fetch(client, "w") == fourth);
   CHECK(fixture.broker.admin().change_held(fourth, Mutation::Action::kDiscard, fixture.now));

@@ -115,7 +115,7 @@ class RandomLoad : public ThrottleFixture {
   void end_one(ClientId client) {
     static_cast<void>(broker.workers().ack(client, any_jid(), now));
     for (JobId id = 1; id < broker.view().counters().next_id; ++id) {
-      if (random_() % 4 == 0) static_cast<void>(broker.remove(client, id, now));
+      if (random_() % 4 == 0) static_cast<void>(broker.connections().remove(client, id, now));
     }
   }
 
@@ -209,7 +209,7 @@ TEST_CASE("throttles: a job that was too old when it was counted does not count 
   CHECK(fixture.reserve(client) == id);
   fixture.advance(10s);
   fixture.limit({.concurrency = 1, .timeout_s = 5});
-  CHECK(fixture.broker.touch(client, id, fixture.now));
+  CHECK(fixture.broker.connections().touch(client, id, fixture.now));
   CHECK(fixture.throttle().taken() == 0);
   CHECK(fixture.throttle().overage == 0);
   // Under a longer timeout it counts once more.
