@@ -115,10 +115,8 @@ Outcome<Done> FileJournal::replay(const Visitor& visitor) {
   is_started_ = true;
   // Last: from here on the writer belongs to that thread.
   if (!options_.is_stepped) {
-    thread_ = std::thread([this] {
-      pthread_setname_np(pthread_self(), "journal");
-      writer_.run();
-    });
+    thread_ = std::thread([this] { writer_.run(); });
+    pthread_setname_np(thread_.native_handle(), "journal");
   }
   return Done{};
 }

@@ -44,7 +44,10 @@ void ReplicatedJournal::wake() {
 
 Outcome<Done> ReplicatedJournal::replay(const Visitor& visitor) {
   Outcome<Done> replayed = follower_.replay(visitor);
-  if (replayed && !options_.is_stepped) thread_ = std::thread([this] { pump_.run(); });
+  if (replayed && !options_.is_stepped) {
+    thread_ = std::thread([this] { pump_.run(); });
+    pthread_setname_np(thread_.native_handle(), "journal");
+  }
   return replayed;
 }
 

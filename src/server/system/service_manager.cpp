@@ -55,6 +55,7 @@ ServiceManager::ServiceManager(const Handover& handover, std::int64_t own_pid, c
   if (!time || *time == std::chrono::microseconds{}) return;
   pause_ = std::max(Duration(*time) / 2, kPauseMin);
   thread_ = std::thread([this] { feed_outside_of_loop(); });
+  pthread_setname_np(thread_.native_handle(), "watchdog");
 }
 
 ServiceManager::~ServiceManager() {
@@ -68,7 +69,6 @@ ServiceManager::~ServiceManager() {
 }
 
 void ServiceManager::feed_outside_of_loop() {
-  pthread_setname_np(pthread_self(), "watchdog");
   std::unique_lock lock(mutex_);
   do {
     if (!is_loop_running_) feed();

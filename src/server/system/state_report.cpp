@@ -62,7 +62,9 @@ std::string text_of_stack(const std::vector<std::uintptr_t>& stack) {
 }  // namespace
 
 StateReport::StateReport(Signals& signals, const LoopStep& step, const Log& log)
-    : signals_(signals), step_(step), log_(log), thread_([this] { run(); }) {}
+    : signals_(signals), step_(step), log_(log), thread_([this] { run(); }) {
+  pthread_setname_np(thread_.native_handle(), "state");
+}
 
 StateReport::~StateReport() {
   {
@@ -75,7 +77,6 @@ StateReport::~StateReport() {
 }
 
 void StateReport::run() {
-  pthread_setname_np(pthread_self(), "state");
   signals_.wait_for_report();
   for (std::unique_lock lock(mutex_); !has_ended_;) {
     report(lock);

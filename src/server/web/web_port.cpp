@@ -46,15 +46,9 @@ Outcome<Done> WebPort::listen() {
   if (wake_descriptor_ < 0 || ::listen(bound_.descriptor(), kBacklog) != 0) {
     return Problem{"cannot listen on " + bound_.address().text() + ": " + std::strerror(errno)};
   }
-  threads_.emplace_back([this] {
-    pthread_setname_np(pthread_self(), "web_port");
-    watch();
-  });
+  pthread_setname_np(threads_.emplace_back([this] { watch(); }).native_handle(), "web_port");
   for (std::size_t i = 0; i < kWebThreads; ++i) {
-    threads_.emplace_back([this] {
-      pthread_setname_np(pthread_self(), "web");
-      answer_requests();
-    });
+    pthread_setname_np(threads_.emplace_back([this] { answer_requests(); }).native_handle(), "web");
   }
   return Done{};
 }

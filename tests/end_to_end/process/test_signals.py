@@ -166,6 +166,14 @@ class ReportTest(ServerTest):
         self.assertRegex(server.error_text(), r" state_queues count=1 connections=1\n")
         self.assertEqual(client.put(b"b"), 2)
 
+    def test_threads_have_their_names_once_it_serves(self):
+        tasks = f"/proc/{self.server().start().process.pid}/task"
+        names = []
+        for task in os.listdir(tasks):
+            with open(f"{tasks}/{task}/comm", encoding="utf-8") as file:
+                names.append(file.read().strip())
+        self.assertCountEqual(names, ["millrace", "journal", "state"])
+
     def test_it_tells_of_a_loop_that_hangs_too(self):
         library = preloaded("hanging_loop", self.path("hanging_loop.so"))
         server = self.server(env={"LD_PRELOAD": library, "HANG_FILE": self.path("hang")}).start()
