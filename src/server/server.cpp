@@ -12,7 +12,6 @@
 #include "server/options/tables/retry_options.hpp"
 #include "server/options/throttle_matcher.hpp"
 #include "server/process/process.hpp"
-#include "server/protocol_settings.hpp"
 #include "server/role/replay.hpp"
 
 namespace millrace::server {
@@ -45,6 +44,33 @@ WorkerRules worker_rules(const Config& config) {
 bool can_be_named(std::string_view queue, JobKind kind) {
   const bool is_of_faktory = faktory::is_queue_name(queue) && queue.size() <= kQueueNameBytesMax;
   return is_of_faktory || (kind == JobKind::kBytes && beanstalk::is_tube_name(queue));
+}
+
+beanstalk::Settings beanstalk_settings(const Server::Options& options, const Journal& journal) {
+  const HostFacts facts = host_facts();
+  beanstalk::Settings settings;
+  settings.binlog_bytes_max = options.binlog_bytes_max;
+  settings.instance_id = random_instance_id();
+  settings.hostname = facts.hostname;
+  settings.os = facts.os;
+  settings.platform = facts.platform;
+  settings.pid = process_id();
+  settings.usage = process_usage;
+  if (!options.config.is_volatile) {
+    settings.binlog = [&journal]() -> beanstalk::Binlog {
+      const Journal::Extent log = journal.extent();
+      return {.oldest = log.begin, .current = log.newest_begin};
+    };
+  }
+  return settings;
+}
+
+faktory::Settings faktory_settings(const Server::Options& options) {
+  faktory::Settings settings;
+  settings.line_bytes_max = options.line_bytes_max;
+  settings.random = random_number;
+  settings.used_memory_mb = used_memory_mb;
+  return settings;
 }
 
 using ReportTaker = std::function<void(http::NodeReport report)>;
@@ -133,9 +159,7 @@ Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, 
         return listening_.may_reach("web", leader);
       }) {
   broker_.watch_losses(&notices_);
-  cron_.set(options_.config.cron);
-  statsd_.set(options_.config.statsd);
-  broker_.admin().set_retry_delays(retry_delays(options_.config.retries, work_units_));
+  put_in_force();
   if (options_.config.memory_bytes_max == 0) return;
   if (options_.config.is_volatile) {
     ledger_.memory().limit(options_.config.memory_bytes_max);
@@ -425,6 +449,17 @@ void Server::admit(const Gate& gate, Listener::Accepted accepted) {
                    gate.open_session(std::move(accepted.peer)));
 }
 
+void Server::put_in_force() {
+  const Config& config = options_.config;
+  cron_.set(config.cron);
+  statsd_.set(config.statsd);
+  broker_.admin().set_retry_delays(retry_delays(config.retries, work_units_));
+  faktory_.set_password(options_.secrets.password);
+  faktory_.set_connections_max(config.connections_max);
+  faktory_.set_description(config.description);
+  beanstalk_.set_job_bytes_max(options_.job_bytes_max());
+}
+
 std::vector<std::string> Server::reload(const Config& wanted, const Secrets& secrets) {
   const std::string web_password_before = web_password();
   const std::vector<ThrottleRule> throttles_before = options_.config.throttles;
@@ -436,13 +471,7 @@ std::vector<std::string> Server::reload(const Config& wanted, const Secrets& sec
   if (shared_ != nullptr && web_password() != web_password_before) {
     report_key_ = ReportKey(web_password());
   }
-  cron_.set(config.cron);
-  statsd_.set(config.statsd);
-  broker_.admin().set_retry_delays(retry_delays(config.retries, work_units_));
-  faktory_.set_password(options_.secrets.password);
-  faktory_.set_connections_max(config.connections_max);
-  faktory_.set_description(config.description);
-  beanstalk_.set_job_bytes_max(options_.job_bytes_max());
+  put_in_force();
   const bool is_serving = role_.name() == Role::Name::kServing;
   if (is_serving && config.throttles != throttles_before) set_throttles();
   if (!web_) return waiting;

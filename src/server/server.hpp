@@ -193,6 +193,8 @@ class Server : private Duties, private Deadline {
   void add_web(BoundSocket socket);
   [[nodiscard]] http::TrafficFacts traffic() const;
   Outcome<Done> replay();
+  /// What a reload may change: at the start, too, so that the reload forgets nothing.
+  void put_in_force();
   void set_throttles();
   [[nodiscard]] std::uint64_t job_count() const;  ///< in all states
   void begin_time();
