@@ -79,7 +79,7 @@ void Notices::leader_not_trusted(const std::string& node, const std::string& pro
 
 /// Once: an application that makes this mistake makes it with each push.
 void Notices::locks_without_time(std::uint64_t count) {
-  if (count == 0 || std::exchange(is_lock_told_, true)) return;
+  if (count == 0 || std::exchange(is_lock_reported_, true)) return;
   log_.event("lock_without_time", {{"missing", "unique_for"}});
 }
 

@@ -68,9 +68,9 @@ class Notices final : public LossWatch {
   LogLimit reports_refused_{60s};
   LogLimit out_of_reach_{1h};
   LogLimit not_trusted_{60s};
-  bool is_disk_full_ = false;    ///< as logged
-  bool is_memory_full_ = false;  ///< likewise
-  bool is_lock_told_ = false;    ///< that one was asked for without a time
+  bool is_disk_full_ = false;      ///< as logged
+  bool is_memory_full_ = false;    ///< likewise
+  bool is_lock_reported_ = false;  ///< that one was asked for without a time
 };
 
 }  // namespace millrace::server

@@ -11,13 +11,13 @@ namespace millrace::server {
 /// turn.
 void ProblemPeriod::tell(const Log& log, const std::string& problem, Time now) {
   if (problem.empty()) {
-    if (std::exchange(is_told_, false)) log.event(options_.over);
+    if (std::exchange(is_logged_, false)) log.event(options_.over);
     not_before_ = std::min(not_before_, now + options_.gap);
     return;
   }
   if (now < not_before_) return;
   not_before_ = now + kProblemAgain;
-  is_told_ = true;
+  is_logged_ = true;
   log.event(options_.begun, {{"problem", one_line(problem, kProblemBytesMax)}});
 }
 

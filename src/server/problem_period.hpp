@@ -25,7 +25,7 @@ class ProblemPeriod {
  private:
   const Options options_;
   Time not_before_ = Time::min();
-  bool is_told_ = false;
+  bool is_logged_ = false;
 };
 
 /// What goes on is told again after that.

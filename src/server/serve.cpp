@@ -100,7 +100,7 @@ Outcome<Server::Sockets> open_ports(const Config& config, const Server::Options&
 }
 
 /// What the other servers that share the log are told.
-std::string tell_ports(const Server::Sockets& sockets, const Config& config) {
+std::string own_ports_text(const Server::Sockets& sockets, const Config& config) {
   std::vector<OwnPort> ports;
   const auto add = [&ports](const char* name, const std::optional<BoundSocket>& socket) {
     if (socket) ports.push_back({name, socket->address(), socket->is_local()});
@@ -141,7 +141,7 @@ void announce(const Server& server, const Config& config, const ServiceManager& 
       break;
   }
   std::fflush(stdout);
-  manager.tell_ready();
+  manager.notify_ready();
 }
 
 // ---- start to end -------------------------------------------------------------------------------
@@ -329,7 +329,7 @@ class SharedRun {
     if (!opened) return failure(Step::kOpenJournal, opened.error());
     journal::ReplicatedJournal& journal = **opened;
     const Log& log = context_.log;
-    options_.goes_on = [this] {
+    options_.should_continue = [this] {
       for (const int signal : signals_.take()) note(signal);
       return !last_signal_;
     };
@@ -424,7 +424,7 @@ class SharedRun {
   /// While there is no server.
   void note(int signal) {
     if (signal == SIGTERM || signal == SIGINT) {
-      context_.manager.tell_stopping();
+      context_.manager.notify_stopping();
       last_signal_ = signal;
     } else if (std::find(put_off_.begin(), put_off_.end(), signal) == put_off_.end()) {
       put_off_.push_back(signal);
@@ -517,7 +517,7 @@ Result<Ended, StartFailure> serve(const Config& config, const Log& log, const St
   // The order matters: ports below 1024 need root, and the journal must belong to the user.
   auto sockets = open_ports(config, options, log);
   if (!sockets) return failure(Step::kListen, sockets.error());
-  if (!config.log.empty()) options.own_ports = tell_ports(*sockets, config);
+  if (!config.log.empty()) options.own_ports = own_ports_text(*sockets, config);
   if (auto given_up = give_up_rights(config, *sockets); !given_up) return given_up.error();
   ServiceManager manager(config.handover, process_id(), log);
   Start start{{config, starter, log, manager}, options, std::move(*sockets), signals};

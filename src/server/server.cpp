@@ -330,7 +330,7 @@ Outcome<Done> Server::replay() {
   const Outcome<std::uint64_t> bytes = server::replay(*journal_, ledger_, [&](Lsn at) {
     begin_step("replay");
     const Time now = clock_.now();
-    if (options_.goes_on && !options_.goes_on()) return false;
+    if (options_.should_continue && !options_.should_continue()) return false;
     if (!progress.admits(now)) return true;
     log_.routine("replaying",
                  {{"percent", (at - log.begin) * 100 / std::max<Lsn>(log.end - log.begin, 1)},

@@ -61,7 +61,7 @@ class Server : private Duties, private Deadline {
     Config config;
     Secrets secrets;
     LoopStep* step = nullptr;                ///< outlives the server; null: nobody asks
-    std::function<bool()> goes_on;           ///< asked while the log is read: false ends that
+    std::function<bool()> should_continue;   ///< asked while the log is read: false ends that
     std::uint64_t clients_max = UINT64_MAX;  ///< of both job ports; further ones are not let in
     std::size_t web_connections_max = kWebConnectionsMax;
     /// On a small volume no body is longer: no segment would hold it.

@@ -115,7 +115,7 @@ void SignalDuties::heed(int signal) {
     // Workers and other servers know them, so that people send them.
     context_.log.event("signal_ignored", {{"signal", signal == SIGTSTP ? "SIGTSTP" : "SIGUSR2"}});
   } else {
-    context_.manager.tell_stopping();
+    context_.manager.notify_stopping();
     last_ = signal;
     context_.on_stop();
     server_.stop();
@@ -138,7 +138,7 @@ Outcome<SignalDuties::Reread> SignalDuties::read_again(const ServeContext& conte
 void SignalDuties::begin_reload() {
   must_reload_again_ = is_reloading();
   if (must_reload_again_) return;
-  context_.manager.tell_reloading();
+  context_.manager.notify_reloading();
   try {
     reading_ = std::async(std::launch::async, [this] {
       pthread_setname_np(pthread_self(), "reload");
@@ -148,7 +148,7 @@ void SignalDuties::begin_reload() {
     });
   } catch (const std::system_error& error) {
     context_.log.event("reload_failed", {{"problem", error.what()}});  // No room for a thread.
-    context_.manager.tell_ready();
+    context_.manager.notify_ready();
   }
 }
 
@@ -159,7 +159,7 @@ void SignalDuties::finish_reload() {
   } else {
     context_.log.event("reload_failed", {{"problem", read.error().text}});
   }
-  context_.manager.tell_ready();
+  context_.manager.notify_ready();
   if (must_reload_again_) begin_reload();
 }
 

@@ -433,8 +433,8 @@ void Statsd::set(std::optional<StatsdOptions> options) {
 void Statsd::begin() {
   is_serving_ = true;
   if (!options_) return;
-  told_ = counts();
-  sender_ = std::make_unique<StatsdSender>(*options_, told_);
+  reported_ = counts();
+  sender_ = std::make_unique<StatsdSender>(*options_, reported_);
   parts_.broker.watch_runs(this);
   next_gauges_ = {};
   parts_.ticker.plan(*this, kAtOnce);
@@ -459,9 +459,9 @@ void Statsd::expire(Time now) {
     survey_.reset();
     next_gauges_ = now + kStatsdGaugesInterval;
   }
-  const bool is_news = report.gauges || !report.runs.is_empty() || report.counts != told_;
-  told_ = report.counts;
-  if (is_news) sender_->hand_over(std::move(report));
+  const bool has_changed = report.gauges || !report.runs.is_empty() || report.counts != reported_;
+  reported_ = report.counts;
+  if (has_changed) sender_->hand_over(std::move(report));
   parts_.ticker.plan(*this, now + kStatsdInterval);
 }
 

@@ -198,7 +198,7 @@ class Statsd final : private Deadline, private RunWatch {
   bool is_serving_ = false;
   std::unique_ptr<StatsdSender> sender_;  ///< null: nothing is told
   StatsdRuns runs_;                       ///< since the last report
-  StatsdCounts told_;                     ///< of the last report
+  StatsdCounts reported_;                 ///< of the last report
   Time next_gauges_{};
   std::optional<Survey> survey_;
   ProblemPeriod problem_{{.begun = "statsd_fails", .over = "statsd_works", .gap = 5s}};

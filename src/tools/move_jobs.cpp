@@ -161,11 +161,11 @@ Outcome<Done> refuse_second_log(journal::FileSystem& files, const server::Config
 class Progress {
  public:
   Progress(server::Clock& clock, const server::Log& log)
-      : clock_(clock), log_(log), told_at_(clock.now()) {}
+      : clock_(clock), log_(log), reported_at_(clock.now()) {}
 
   void note(std::uint64_t writes) {
-    if (clock_.now() < told_at_ + kInterval) return;
-    told_at_ = clock_.now();
+    if (clock_.now() < reported_at_ + kInterval) return;
+    reported_at_ = clock_.now();
     log_.routine("moving", {{"writes", writes}});
   }
 
@@ -174,7 +174,7 @@ class Progress {
 
   server::Clock& clock_;
   const server::Log& log_;
-  Time told_at_;
+  Time reported_at_;
 };
 
 /// Adds all batches. A problem of the log is no damage of the journal.

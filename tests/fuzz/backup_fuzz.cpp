@@ -24,7 +24,7 @@ void read_as_manifest(std::string text) {
   const auto manifest = parse_manifest(text, "fuzz");
   if (!manifest) return;
   CHECK(parse_manifest(encode(*manifest), "fuzz").value() == *manifest);
-  CHECK(!tell_times(*manifest).empty());
+  CHECK(!times_text(*manifest).empty());
   BackupManifest pruned = *manifest;
   prune(pruned, manifest->points.back().told, manifest->points.back().at);
   CHECK(!pruned.points.empty());

@@ -46,7 +46,7 @@ void start_on(const std::string& directory, const std::function<void(const View&
 }
 
 /// What a server has when it has started on the directory.
-std::string told_by(const std::string& directory) {
+std::string error_of(const std::string& directory) {
   std::string told;
   start_on(directory, [&](const View& view) { told = tell(view); });
   return told;
@@ -133,8 +133,8 @@ TEST_CASE("golden: a journal of each format version is read, and stays what it w
     std::filesystem::copy(golden.path(), copy);
     const std::string expected = expected_of(golden.path());
     REQUIRE_FALSE(expected.empty());
-    CHECK(told_by(copy) == expected);
-    CHECK(told_by(copy) == expected);
+    CHECK(error_of(copy) == expected);
+    CHECK(error_of(copy) == expected);
   }
 }
 

@@ -187,8 +187,9 @@ Exit change_matching(Session& session, const ChangeWords& words) {
   const Reply<Count> count = count_matching(session);
   if (!count) return session.fail(count.error());
   const bool is_for_change = !choice.is_dry && (!words.is_dangerous || choice.is_agreed);
-  const bool is_told = choice.is_json ? !is_for_change || count->matched == 0 : count->matched > 0;
-  if (is_told) print_count(session, *count);
+  const bool prints_count =
+      choice.is_json ? !is_for_change || count->matched == 0 : count->matched > 0;
+  if (prints_count) print_count(session, *count);
   if (count->matched == 0) return session.fail({.text = "no job matches"});
   if (choice.is_dry) return Exit::kDone;
   if (!is_for_change) {

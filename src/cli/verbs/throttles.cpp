@@ -32,7 +32,7 @@ std::string set_by(const Json& throttle) {
 }
 
 /// Empty where it has none: types have no ready jobs of their own.
-std::string known_figure(const Json& object, const char* name) {
+std::string figure_or_unknown(const Json& object, const char* name) {
   return member(object, name).is_null() ? "" : figure_at(object, name);
 }
 
@@ -66,10 +66,10 @@ Exit list_throttles(Session& session) {
     table.add({{text_at(each, "name")},
                {limits_of(member(each, "limits"))},
                {set_by(each)},
-               {known_figure(each, "taken"), is_at_limit ? Color::kYellow : Color::kPlain},
+               {figure_or_unknown(each, "taken"), is_at_limit ? Color::kYellow : Color::kPlain},
                {member(each, "free").is_null() ? "any" : figure_at(each, "free")},
-               {known_figure(each, "ready")},
-               {known_figure(each, "waiting")},
+               {figure_or_unknown(each, "ready")},
+               {figure_or_unknown(each, "waiting")},
                {figure_at(each, "held")},
                {length_at(each, "held_p50_s")}});
   }

@@ -169,8 +169,8 @@ Answer<Done> AdminOperations::remove_throttle(std::string_view name, Time now) {
   return Done{};
 }
 
-Answer<Worker::State> AdminOperations::tell_worker(std::string_view wid, Worker::State asked,
-                                                   Time now) {
+Answer<Worker::State> AdminOperations::order_worker(std::string_view wid, Worker::State asked,
+                                                    Time now) {
   return parts_.workers.tell(wid, asked, now);
 }
 

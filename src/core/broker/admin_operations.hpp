@@ -103,7 +103,7 @@ class AdminOperations {
 
   /// Sets the state that the worker is told at its next beat; as in `WorkerOperations::beat` it
   /// moves rightwards only. Answers the state. Refused: an unknown wid.
-  Answer<Worker::State> tell_worker(std::string_view wid, Worker::State asked, Time now);
+  Answer<Worker::State> order_worker(std::string_view wid, Worker::State asked, Time now);
 
  private:
   BrokerParts& parts_;

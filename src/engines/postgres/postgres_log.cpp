@@ -106,8 +106,8 @@ class PostgresLog final : public LogService {
         (void)waker_.take();
         return chunk.error();
       }
-      const bool is_news = *chunk && ((*chunk)->seen > after || (*chunk)->is_trimmed);
-      if (is_news) return std::move(**chunk);
+      const bool has_progress = *chunk && ((*chunk)->seen > after || (*chunk)->is_trimmed);
+      if (has_progress) return std::move(**chunk);
       if (pause(std::min(end, Clock::now() + kLookGap)) || Clock::now() >= end) {
         return Chunk{.entries = {}, .seen = after, .is_trimmed = false};
       }

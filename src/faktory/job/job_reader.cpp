@@ -185,7 +185,7 @@ Problem text_after_object() {
 }
 
 /// Whether the object that the text begins with has an end, and something else follows.
-bool goes_on_after_object(std::string_view json) {
+bool continues_after_object(std::string_view json) {
   std::size_t depth = 0;
   bool is_in_string = false;
   for (std::size_t at = 0; at < json.size(); ++at) {
@@ -210,7 +210,7 @@ MaybeProblem read_root(ondemand::document& document, std::size_t depth, std::str
   if (const auto error = document.get_object().get(object)) {
     if (error == simdjson::INCORRECT_TYPE) return Problem{"a job must be an object"};
     // Where the last bracket does not close the first one, simdjson misses an end.
-    return goes_on_after_object(json) ? text_after_object() : json_problem(error);
+    return continues_after_object(json) ? text_after_object() : json_problem(error);
   }
   if (MaybeProblem problem = read_job(document, object, depth, job)) return problem;
   if (!is_at_end(document)) return text_after_object();

@@ -95,7 +95,7 @@ std::string_view pushed_part(const Job& job) {
 }
 
 /// With which the bodies that name a type begin: they are told from most others by that.
-bool has_known_beginning(std::string_view body) {
+bool starts_with_known_name(std::string_view body) {
   static constexpr std::array<std::string_view, 17> kNames = {
       "at",      "jid",       "job",        "args",        "body",       "uuid",
       "queue",   "retry",     "custom",     "headers",     "jobtype",    "priority",
@@ -160,7 +160,7 @@ struct PutMembers {
 };
 
 std::string_view put_part(std::string_view body) {
-  if (body.size() > kTypedBodyBytesMax || !has_known_beginning(body)) return {};
+  if (body.size() > kTypedBodyBytesMax || !starts_with_known_name(body)) return {};
   if (!trimmed(body).ends_with('}')) return {};
   PutMembers members;
   CheckedJson json(body);

@@ -129,8 +129,9 @@ std::size_t plain_number_end(std::string_view json, std::size_t begin) {
   while (at < json.size() && is_digit(json[at])) ++at;
   const bool is_negative_zero = digits > begin && at > digits && json[digits] == '0';
   if (at == digits || at - digits > kPlainDigits || is_negative_zero) return 0;
-  const bool goes_on = at < json.size() && (json[at] == '.' || json[at] == 'e' || json[at] == 'E');
-  return goes_on ? 0 : at;
+  const bool is_fraction =
+      at < json.size() && (json[at] == '.' || json[at] == 'e' || json[at] == 'E');
+  return is_fraction ? 0 : at;
 }
 
 /// Appends what most arguments are: arrays of texts and whole numbers, whose one form they have but

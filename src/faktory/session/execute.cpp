@@ -127,7 +127,7 @@ void FaktorySession::work_sliced(Time now) {
 
 /// The state belongs to the worker and holds on all of its connections. The reference looks at the
 /// first one only.
-bool FaktorySession::is_told_to_stop() const {
+bool FaktorySession::is_ordered_to_stop() const {
   const Worker* worker = shared_.broker.view().worker_of(client_);
   return worker != nullptr && worker->state != Worker::State::kRunning;
 }
@@ -142,7 +142,7 @@ void FaktorySession::fetch(ReserveRequest& asked, Time now) {
   // A worker that was told to stop waits for no queue. It gets no job, and its answer comes after
   // the usual wait, so that it does not ask again and again.
   ReserveRequest nothing;
-  ReserveRequest& request = is_told_to_stop() ? nothing : asked;
+  ReserveRequest& request = is_ordered_to_stop() ? nothing : asked;
   request.choice = ReserveRequest::Choice::kFirstListed;
   // By worker, so that the job stays reserved when this connection closes.
   request.wid = wid_;

@@ -148,7 +148,7 @@ class FaktorySession final : public Session {
   void execute_long(Rope&& line, Time now);
   void begin_sliced(std::unique_ptr<SlicedCommand> command, Time now);
   void work_sliced(Time now);
-  [[nodiscard]] bool is_told_to_stop() const;
+  [[nodiscard]] bool is_ordered_to_stop() const;
   void answer_fetch(const Delivery& delivery);
   void answer_long_job(const Job& job, std::string_view queue, Lsn needs);
   void answer_long_task(std::optional<std::uint64_t> moved);

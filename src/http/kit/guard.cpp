@@ -39,7 +39,7 @@ Response ask_for_password(const Request& request, Login login) {
   return response;
 }
 
-bool knows_password(const Request& request, std::string_view password) {
+bool is_logged_in(const Request& request, std::string_view password) {
   constexpr std::string_view kScheme = "basic ";
   const std::string_view given = request.header("authorization");
   if (!equals_ignoring_case(given.substr(0, kScheme.size()), kScheme)) return false;
@@ -118,7 +118,7 @@ std::optional<Response> check_change(const Request& request, const GuardSettings
 
 Login login_of(const Request& request, const GuardSettings& settings) {
   if (settings.password.empty() || request.header("authorization").empty()) return Login::kNone;
-  return knows_password(request, settings.password) ? Login::kRight : Login::kWrong;
+  return is_logged_in(request, settings.password) ? Login::kRight : Login::kWrong;
 }
 
 bool is_own_host(std::string_view host, const std::vector<std::string>& hosts) {

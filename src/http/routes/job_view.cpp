@@ -77,18 +77,18 @@ const char* outcome_of_attempt(AttemptEnd end) {
   return "";
 }
 
-Json told_by(const std::string& type, const std::string& message,
-             const std::vector<std::string>& backtrace) {
+Json error_of(const std::string& type, const std::string& message,
+              const std::vector<std::string>& backtrace) {
   if (type.empty() && message.empty() && backtrace.empty()) return nullptr;
   return {{"type", type}, {"message", message}, {"backtrace", backtrace}};
 }
 
 /// The job's failure has the texts of one of them.
-Json told_by(const Attempt& attempt, const Failure* failure) {
+Json error_of(const Attempt& attempt, const Failure* failure) {
   if (attempt.has_failure && failure != nullptr) {
-    return told_by(failure->errtype, failure->message, failure->backtrace);
+    return error_of(failure->errtype, failure->message, failure->backtrace);
   }
-  return told_by(attempt.errtype, attempt.message, attempt.backtrace);
+  return error_of(attempt.errtype, attempt.message, attempt.backtrace);
 }
 
 Json show(const Attempt& attempt, const Failure* failure, WallClock clock) {
@@ -103,7 +103,7 @@ Json show(const Attempt& attempt, const Failure* failure, WallClock clock) {
           {"hostname", known(attempt.hostname)},
           {"pid", attempt.pid == 0 ? Json(nullptr) : Json(attempt.pid)},
           {"client", attempt.connection == 0 ? Json(nullptr) : Json(attempt.connection)},
-          {"error", told_by(attempt, failure)}};
+          {"error", error_of(attempt, failure)}};
 }
 
 /// The job's last runs that did not end well, oldest first.

@@ -83,12 +83,12 @@ class JobWalk {
   /// One turn. Goes on until `found` answers false for a job. True: the walk is over.
   bool work(const std::function<bool(const Job&)>& found) {
     Steps steps(kSliceSteps);
-    bool goes_on = true;
+    bool should_continue = true;
     if (const JobId id = std::exchange(asked_, 0); id != 0) {
       const Job* job = view_.jobs().find(id);
-      goes_on = job == nullptr || job->state != order_.state || look_at(*job, steps, found);
+      should_continue = job == nullptr || job->state != order_.state || look_at(*job, steps, found);
     }
-    if (goes_on && steps_left_ > 0 && !is_at_end_) scan(steps, found);
+    if (should_continue && steps_left_ > 0 && !is_at_end_) scan(steps, found);
     return asked_ == 0;
   }
 

@@ -111,7 +111,7 @@ Response tell(const Call& call, Worker::State state) {
   }
   std::uint64_t told = 0;
   for (const std::string& each : wids) {
-    if (call.site.broker.admin().tell_worker(each, state, call.moment.now)) ++told;
+    if (call.site.broker.admin().order_worker(each, state, call.moment.now)) ++told;
   }
   if (!is_all && told == 0) return refuse(404, "no connected worker has this wid");
   return {.body = dump({{"told", told}}), .is_change = true};

@@ -83,7 +83,7 @@ Outcome<Done> LogFollower::verify_cache(const EntryHead& head) {
 // ---- what arrives -------------------------------------------------------------------------------
 
 Outcome<SharedJournal::Followed> LogFollower::follow(const Visitor& visitor) {
-  if (broken_) return tell_broken();
+  if (broken_) return report_broken();
   if (!started_at_) {
     started_at_ = parts_.options.now();
     lease_watch_.begin(*started_at_);
@@ -181,7 +181,7 @@ Problem LogFollower::other_history(Sequence sequence, const std::string& what) {
 }
 
 /// The problem is told at least once.
-Outcome<SharedJournal::Followed> LogFollower::tell_broken() {
+Outcome<SharedJournal::Followed> LogFollower::report_broken() {
   if (!has_other_history_ || parts_.options.now() < *started_at_ + kReadAnewAfter) return *broken_;
   is_cache_useless_ = true;
   return Followed::kUseless;

@@ -61,7 +61,7 @@ class LogFollower {
   [[nodiscard]] bool is_of_namesake(const EntryHead& head) const;
   Outcome<Done> verify_cache(const EntryHead& head);
   Problem other_history(Sequence sequence, const std::string& what);
-  Outcome<Followed> tell_broken();
+  Outcome<Followed> report_broken();
 
   const Parts parts_;
   LogHistory history_;

@@ -9,7 +9,7 @@ Outcome<bool> SpaceWatch::begin() {
     const Outcome<Done> regained = log_.reserve().regain();
     if (!regained) return regained.error();
   }
-  tell_rooms();
+  publish_rooms();
   return !*is_whole;
 }
 
@@ -24,7 +24,7 @@ void SpaceWatch::note_full(Time now, std::string problem) {
 Outcome<Done> SpaceWatch::look(Time now) {
   const Outcome<Done> regained = log_.reserve().regain();
   if (!regained) return regained;
-  tell_rooms();
+  publish_rooms();
   // In each round, since a backup may begin at any time.
   const Outcome<bool> is_shared = log_.is_oldest_shared();
   if (!is_shared) return is_shared.error();
@@ -38,11 +38,11 @@ Outcome<Done> SpaceWatch::look(Time now) {
 }
 
 void SpaceWatch::set(bool is_full, Time now, std::string problem) {
-  tell_rooms();
+  publish_rooms();
   if (status_.set_full(is_full, std::move(problem))) next_look_ = now + options_.look_interval;
 }
 
-void SpaceWatch::tell_rooms() {
+void SpaceWatch::publish_rooms() {
   status_.set_log_bytes_max(log_.bytes_max());
   rooms_.tell(log_.rooms());
 }

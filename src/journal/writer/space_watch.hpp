@@ -51,7 +51,7 @@ class SpaceWatch {
   [[nodiscard]] Time next_look() const { return next_look_; }
 
   /// Tells how long segments, and the log, can become.
-  void tell_rooms();
+  void publish_rooms();
 
  private:
   void set(bool is_full, Time now, std::string problem = {});

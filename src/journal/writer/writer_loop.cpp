@@ -141,7 +141,7 @@ Outcome<Done> WriterLoop::carry_out(const WriteQueue::Round& round) {
   // Counted from the first write after a sync, so that no byte stays unsynced for longer than the
   // interval.
   if (was_synced) sync_by_ = now_() + options_.sync_interval;
-  if (status_.is_full()) full_disk_.tell_rooms();
+  if (status_.is_full()) full_disk_.publish_rooms();
   // Without --sync always, durable means written: a killed process loses nothing of it.
   status_.set_durable(log_.written());
   // After publishing: clients do not wait for the freed room.
@@ -175,9 +175,9 @@ Outcome<Done> WriterLoop::write_in_flight() {
     if (*given_up) continue;
     // The simulation decides when there is room, and calls again.
     if (options_.is_stepped) return written;
-    const Outcome<bool> goes_on = wait_for_room();
-    if (!goes_on) return goes_on.error();
-    if (!*goes_on) return still_no_room(written.error());
+    const Outcome<bool> has_room = wait_for_room();
+    if (!has_room) return has_room.error();
+    if (!*has_room) return still_no_room(written.error());
   }
 }
 

@@ -89,7 +89,7 @@ void CronRunner::compare_with_log(Time wall) {
     plan_.clear();
     planned_.assign(items().size(), kNever);
     looked_.assign(items().size(), Time{});
-    told_to_.assign(items().size(), Time{});
+    logged_until_.assign(items().size(), Time{});
     compared_ = 0;
     gone_.clear();
     parts_.broker.view().cron().each([&](const CronEntry& entry) {
@@ -220,11 +220,11 @@ CronRunner::Due CronRunner::choose(Place place, Time last, Time wall) {
   if (!is_due || (!does_all && lateness(planned) > late_max(item))) {
     return {.planned = until, .is_done = false, .has_missed = first <= until};
   }
-  // Where all are done, the first one tells of those that were missed with it.
+  // Where all are done, the first one stands for those that were missed with it.
   const bool is_first_late = !is_alone || lateness(first) > kCatchUpOneMax;
-  const bool tells = does_all && is_first_late && first > told_to_[place];
-  if (tells) told_to_[place] = until;
-  return {.planned = planned, .is_done = true, .has_missed = planned != first || tells};
+  const bool is_logged = does_all && is_first_late && first > logged_until_[place];
+  if (is_logged) logged_until_[place] = until;
+  return {.planned = planned, .is_done = true, .has_missed = planned != first || is_logged};
 }
 
 void CronRunner::run_due(Place place, Time now) {

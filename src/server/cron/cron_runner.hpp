@@ -101,7 +101,7 @@ class CronRunner final : public CronBoard, private Deadline {
   TextMap<Time> held_;
   std::vector<Time> looked_;  ///< when the newest missed runs of each entry were looked for
   /// Until when missed runs of each entry were told of, where all are done.
-  std::vector<Time> told_to_;
+  std::vector<Time> logged_until_;
   bool is_serving_ = false;
   bool must_compare_ = false;      ///< the entries or the clock have changed
   Place compared_ = 0;             ///< the entries before it are compared with the log

@@ -59,11 +59,11 @@ void RelayPort::end_silent(Time now) {
 void RelayPort::refuse_all() {
   for (auto at = waiting_.begin(); at != waiting_.end();) {
     Entry& entry = *at++;
-    if (would_be_told(entry)) refuse(entry);
+    if (can_be_refused(entry)) refuse(entry);
   }
 }
 
-bool RelayPort::would_be_told(const Entry& entry) const {
+bool RelayPort::can_be_refused(const Entry& entry) const {
   if (entry.client.is_encrypted || refusal_.is_greeting) return true;
   char any = 0;
   return ::recv(entry.client.descriptor, &any, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
@@ -73,13 +73,13 @@ bool RelayPort::would_be_told(const Entry& entry) const {
 /// was not executed.
 void RelayPort::refuse(Entry& entry) {
   const int client = entry.connection.release();
-  const bool is_told = !entry.client.is_encrypted;
+  const bool can_be_told = !entry.client.is_encrypted;
   bool has_asked = refusal_.is_greeting;
-  for (int i = 0; is_told && i < kRelayRoundsPerTurn; ++i) {
+  for (int i = 0; can_be_told && i < kRelayRoundsPerTurn; ++i) {
     if (::recv(client, room_.data(), room_.size(), MSG_DONTWAIT) <= 0) break;
     has_asked = true;
   }
-  if (is_told && has_asked) {
+  if (can_be_told && has_asked) {
     (void)::send(client, refusal_.text.data(), refusal_.text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   }
   ::close(client);

@@ -93,7 +93,7 @@ class RelayPort {
   void on_over(Entry& entry);
   void try_all();
   void refuse_all();
-  [[nodiscard]] bool would_be_told(const Entry& entry) const;
+  [[nodiscard]] bool can_be_refused(const Entry& entry) const;
   void refuse(Entry& entry);
   [[nodiscard]] bool try_first();
   void end_silent(Time now);

@@ -38,8 +38,8 @@ class LeaseKeeper final : private Deadline {
     has_answered_ = has_answered_ || journal_.may_answer();
     // The clock may have jumped since the claim, to go on from that of another server. Then only
     // what is stored after that tells anything.
-    const bool can_tell = has_answered_ || now >= *begun_at_ + 3 * journal_.figures().lease;
-    is_lost_ = is_lost_ ? !journal_.may_answer() : can_tell && now >= journal_.lost_at();
+    const bool is_conclusive = has_answered_ || now >= *begun_at_ + 3 * journal_.figures().lease;
+    is_lost_ = is_lost_ ? !journal_.may_answer() : is_conclusive && now >= journal_.lost_at();
     on_look_(is_lost_, now);
     const Time next = journal_.next_beat();
     ticker_.plan(*this, is_lost_ ? std::min(next, now + kStandbyLook) : next);

@@ -21,7 +21,7 @@ namespace {
 /// The main loop does not wait for less.
 constexpr Duration kPauseMin = std::chrono::milliseconds(1);
 
-Problem not_told(const std::string& socket, const char* why) {
+Problem cannot_notify(const std::string& socket, const char* why) {
   return Problem{"cannot tell " + socket + " the state of the server: " + why};
 }
 
@@ -75,21 +75,21 @@ void ServiceManager::feed_outside_of_loop() {
   } while (!is_over_.wait_for(lock, pause_, [this] { return has_ended_; }));
 }
 
-void ServiceManager::tell_ready() const {
+void ServiceManager::notify_ready() const {
   if (is_stopping_) return;
-  if (const auto told = tell("READY=1"); !told) {
+  if (const auto told = notify("READY=1"); !told) {
     log_.event("ready_not_told", {{"problem", told.error().text}});
   }
 }
 
-void ServiceManager::tell_reloading() const {
+void ServiceManager::notify_reloading() const {
   if (is_stopping_) return;
-  (void)tell("RELOADING=1\nMONOTONIC_USEC=" + monotonic_microseconds());
+  (void)notify("RELOADING=1\nMONOTONIC_USEC=" + monotonic_microseconds());
 }
 
-void ServiceManager::tell_stopping() {
+void ServiceManager::notify_stopping() {
   if (std::exchange(is_stopping_, true)) return;
-  (void)tell("STOPPING=1");
+  (void)notify("STOPPING=1");
   leave_loop();
 }
 
@@ -100,26 +100,26 @@ void ServiceManager::leave_loop() {
 }
 
 void ServiceManager::feed() const {
-  if (pause_ > Duration{}) (void)tell("WATCHDOG=1");
+  if (pause_ > Duration{}) (void)notify("WATCHDOG=1");
 }
 
-Outcome<Done> ServiceManager::tell(std::string_view state) const {
+Outcome<Done> ServiceManager::notify(std::string_view state) const {
   if (socket_.empty()) return Done{};
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (socket_.size() >= sizeof(address.sun_path)) {
-    return not_told(socket_, "the path is too long");
+    return cannot_notify(socket_, "the path is too long");
   }
   std::copy(socket_.begin(), socket_.end(), address.sun_path);
   if (socket_.front() == '@') address.sun_path[0] = '\0';
   const int descriptor = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (descriptor < 0) return not_told(socket_, std::strerror(errno));
+  if (descriptor < 0) return cannot_notify(socket_, std::strerror(errno));
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + socket_.size());
   const ssize_t sent = sendto(descriptor, state.data(), state.size(), MSG_NOSIGNAL,
                               reinterpret_cast<const sockaddr*>(&address), size);
   const int problem = errno;
   close(descriptor);
-  if (sent < 0) return not_told(socket_, std::strerror(problem));
+  if (sent < 0) return cannot_notify(socket_, std::strerror(problem));
   return Done{};
 }
 

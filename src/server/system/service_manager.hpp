@@ -35,17 +35,17 @@ class ServiceManager {
   ServiceManager(const ServiceManager&) = delete;
   ServiceManager& operator=(const ServiceManager&) = delete;
 
-  /// Clients are served, or what `tell_reloading` began is over.
-  void tell_ready() const;
-  void tell_reloading() const;
+  /// Clients are served, or what `notify_reloading` began is over.
+  void notify_ready() const;
+  void notify_reloading() const;
   /// From now on nothing else is told, and the thread feeds the watchdog: the manager has a limit
   /// of its own for a stop.
-  void tell_stopping();
+  void notify_stopping();
 
  private:
   friend class WatchdogDeadline;
 
-  [[nodiscard]] Outcome<Done> tell(std::string_view state) const;
+  [[nodiscard]] Outcome<Done> notify(std::string_view state) const;
   void leave_loop();
   void feed() const;
   void feed_outside_of_loop();

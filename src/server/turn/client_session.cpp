@@ -86,7 +86,7 @@ void ClientSession::receive(std::string_view bytes) {
 void ClientSession::end_input() {
   CHECK(!is_input_over_);
   is_input_over_ = true;
-  tell_input_is_over();
+  end_session_input();
   // A client that has closed shall be gone when the commands of others are executed in this turn.
   // That is so unless a reply to it waits for the disk, which must not leave without what it is
   // about.
@@ -95,7 +95,7 @@ void ClientSession::end_input() {
 
 void ClientSession::resume(Time) {
   if (!session_ || parts_.turn.is_paused()) return;
-  if (is_to_be_told()) return finish_session();
+  if (must_end_session_input()) return finish_session();
   if (!session_->wants_resume()) return;
   // Not by what is received in a turn: that could be too much in each of them.
   is_turned_away_ = is_over(parts_.resume_share);
@@ -183,20 +183,20 @@ void ClientSession::settle() {
   // Whatever there is to do then is looked for then.
   if (parts_.turn.is_paused()) return parts_.turn.enlist_after_pause(*this);
   const bool has_more = session_->wants_resume() || !session_->output().empty();
-  if ((has_more && socket_.takes_output()) || is_to_be_told()) {
+  if ((has_more && socket_.takes_output()) || must_end_session_input()) {
     std::exchange(is_turned_away_, false) ? parts_.turn.enlist_first(*this)
                                           : parts_.turn.enlist(*this);
   }
   socket_.read_on();
 }
 
-bool ClientSession::is_to_be_told() const {
-  return is_stopping_ && !is_session_told_;
+bool ClientSession::must_end_session_input() const {
+  return is_stopping_ && !has_ended_session_input_;
 }
 
 bool ClientSession::is_all_answered() const {
   if (session_->wants_close()) return true;
-  return is_stopping_ && !is_to_be_told() && !session_->wants_resume();
+  return is_stopping_ && !must_end_session_input() && !session_->wants_resume();
 }
 
 // ---- the end ------------------------------------------------------------------------------------
@@ -210,15 +210,15 @@ void ClientSession::stop() {
   finish_session();
 }
 
-void ClientSession::tell_input_is_over() {
-  is_session_told_ = true;
+void ClientSession::end_session_input() {
+  has_ended_session_input_ = true;
   call_session([](Session& session, Time now) { session.end_of_input(now); });
 }
 
 /// A client that waits for a job is answered that nothing came, and what was sent is executed. A
 /// client that has all its answers has nothing to lose.
 void ClientSession::finish_session() {
-  if (!is_session_told_) tell_input_is_over();
+  if (!has_ended_session_input_) end_session_input();
   if (session_ && unsent_bytes_ == 0 && is_all_answered()) socket_.drop();
 }
 

@@ -95,13 +95,13 @@ class ClientSession final : public SessionHalf,
   void call_session(Call call);
   void settle();
   void count_unsent();
-  void tell_input_is_over();
+  void end_session_input();
   [[nodiscard]] bool wants_input() const override;
   void ask_again() override;
   void drop() override;
   void finish_session();
   /// It is stopped, and its session does not know yet that no more input comes.
-  [[nodiscard]] bool is_to_be_told() const;
+  [[nodiscard]] bool must_end_session_input() const;
   [[nodiscard]] bool is_all_answered() const;
   [[nodiscard]] bool is_over(TurnBudget& share) const;
   [[nodiscard]] bool waits_for_next_turn() const;
@@ -117,7 +117,7 @@ class ClientSession final : public SessionHalf,
   Lsn bound_ = 0;                     ///< what the output that was given last waits for
   bool is_input_over_ = false;
   bool is_stopping_ = false;
-  bool is_session_told_ = false;  ///< that no more input comes
+  bool has_ended_session_input_ = false;
 };
 
 }  // namespace millrace::server

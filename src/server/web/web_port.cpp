@@ -346,7 +346,7 @@ bool WebPort::is_delayed(Connection& connection) {
     connection.turn.reset();
     return false;
   }
-  if (connection.knows_password || !logins_.is_slow(connection.peer)) return false;
+  if (connection.is_logged_in || !logins_.is_slow(connection.peer)) return false;
   connection.turn = logins_.wait(connection.peer);
   if (connection.turn) enter(connection, Phase::kDelayed);
   return true;
@@ -356,7 +356,7 @@ bool WebPort::is_delayed(Connection& connection) {
 bool WebPort::serve(Connection& connection, WebEngine& engine) {
   const WebEngine::Served served = engine.serve(*connection.stream);
   if (served.login == http::Login::kWrong) logins_.note_failure(connection.peer);
-  if (served.login == http::Login::kRight) connection.knows_password = true;
+  if (served.login == http::Login::kRight) connection.is_logged_in = true;
   if (served.is_arriving) {
     note_arriving(connection);
     return true;

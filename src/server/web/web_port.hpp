@@ -84,9 +84,9 @@ class WebPort {
     std::unique_ptr<WebStream> stream;
     std::string peer;
     Phase phase = Phase::kIdle;
-    TimePoint since = {};         ///< when the phase began
-    bool was_seen = false;        ///< whether something had arrived, since it was let in
-    bool knows_password = false;  ///< an earlier request had the right one
+    TimePoint since = {};       ///< when the phase began
+    bool was_seen = false;      ///< whether something had arrived, since it was let in
+    bool is_logged_in = false;  ///< an earlier request had the right one
     /// Set exactly in kDelayed.
     std::optional<WebLogins::Turn> turn = {};
   };

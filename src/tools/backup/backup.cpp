@@ -43,13 +43,13 @@ Grown grow(const std::optional<BackupManifest>& since,
   grown.has_gap = !points.empty() && point.begin > points.back().end;
   // After a gap the log is read from its beginning.
   if (!points.empty() && !grown.has_gap) point.told = points.back().told;
-  Time last_told = point.told;
+  Time last_recorded = point.told;
   const bool has_shared = !files.empty() && point.begin <= files.back().first;
   grown.is_proven = !since || has_shared || writer.has_value();
   for (const ReadFile& read : taken) {
     if (!files.empty() && files.back().first == read.file.first) files.pop_back();
     files.push_back(read.file);
-    if (read.told) last_told = *read.told;
+    if (read.told) last_recorded = *read.told;
     if (read.latest) point.told = std::max(point.told, *read.latest);
     if (!grown.first_new) grown.first_new = read.file.first;
     ++grown.new_files;
@@ -57,8 +57,8 @@ Grown grow(const std::optional<BackupManifest>& since,
   }
   point.end = files.back().end();
   writer = starts.writer_until(point.end);
-  if (point.told == Time{}) point.told = last_told = now;
-  point.at = std::max(now, last_told);
+  if (point.told == Time{}) point.told = last_recorded = now;
+  point.at = std::max(now, last_recorded);
   // Of two that end together, one tells all: nothing has happened in between.
   if (!points.empty() && points.back().end == point.end) {
     points.back().at = point.at;
@@ -69,7 +69,7 @@ Grown grow(const std::optional<BackupManifest>& since,
 }
 
 /// What can be restored, and what somebody should know.
-std::string tell_end(const Grown& grown) {
+std::string end_text(const Grown& grown) {
   std::string text;
   const auto& points = grown.manifest.points;
   if (grown.has_gap) {
@@ -89,14 +89,14 @@ std::string tell_end(const Grown& grown) {
         "` does not tell who wrote its end: the next backup may not know that it is of the same "
         "journal\n";
   }
-  return text + "can be restored: any time " + tell_times(grown.manifest) + "\n";
+  return text + "can be restored: any time " + times_text(grown.manifest) + "\n";
 }
 
 std::string tell(const Grown& grown) {
   return "new: " + http::count_of(grown.new_files, "segment") + ", " +
          std::to_string(grown.new_bytes) +
          " bytes\nin the backup: " + http::count_of(grown.manifest.files.size(), "segment") + "\n" +
-         tell_end(grown);
+         end_text(grown);
 }
 
 Outcome<std::optional<BackupManifest>> read_since(const std::string& since) {
@@ -211,7 +211,7 @@ Outcome<JournalReport> to_directory(const BackupChoice& choice, Time now) {
   if (auto written = write_manifest_file(choice, manifest); !written) return written.error();
   if (*before) return JournalReport{.text = tell(*grown), .damage = {}};
   auto report = check_journal(choice.to);
-  if (report) report->text += tell_end(*grown);
+  if (report) report->text += end_text(*grown);
   return report;
 }
 

@@ -100,7 +100,7 @@ Outcome<JournalReport> check_backup(const std::string& directory) {
     return report;
   }
   const std::string with_it = compared.elsewhere > 0 ? "together with that one, " : "";
-  report.text += "can be restored: " + with_it + "any time " + tell_times(*manifest) + "\n";
+  report.text += "can be restored: " + with_it + "any time " + times_text(*manifest) + "\n";
   const std::size_t unlisted = count_unlisted(directory, *manifest);
   if (unlisted > 0) {
     report.text += "segments of a backup that did not end, which are not counted: " +

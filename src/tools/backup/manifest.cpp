@@ -93,8 +93,9 @@ std::string sha256_of(std::string_view bytes) {
 std::vector<BackupRun> runs_of(const BackupManifest& manifest) {
   std::vector<BackupRun> runs;
   for (std::size_t i = 0; i < manifest.points.size(); ++i) {
-    const bool goes_on = !runs.empty() && manifest.points[i].begin <= manifest.points[i - 1].end;
-    if (!goes_on) runs.push_back({.first = i});
+    const bool is_continuous =
+        !runs.empty() && manifest.points[i].begin <= manifest.points[i - 1].end;
+    if (!is_continuous) runs.push_back({.first = i});
     runs.back().last = i;
   }
   return runs;
@@ -108,7 +109,7 @@ Time end_of(const BackupManifest& manifest, const BackupRun& run) {
   return end;
 }
 
-std::string tell_times(const BackupManifest& manifest) {
+std::string times_text(const BackupManifest& manifest) {
   constexpr std::size_t kRunsTold = 3;
   const auto tell = [&](const BackupRun& first, const BackupRun& last) {
     return "from " + faktory::format_time(manifest.points[first.first].told) + " to " +

@@ -69,7 +69,7 @@ struct BackupRun {
 
 /// The times that can be restored, for a person: `from A to B`, and more where runs are more. Of
 /// many it tells how many gaps there are between them.
-[[nodiscard]] std::string tell_times(const BackupManifest& manifest);
+[[nodiscard]] std::string times_text(const BackupManifest& manifest);
 
 [[nodiscard]] std::string encode(const BackupManifest& manifest);
 

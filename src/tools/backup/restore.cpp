@@ -308,7 +308,7 @@ Problem refuse_time(const BackupSources& sources, Time until) {
     if (until < begin) break;
     before = &run;
   }
-  return Problem{refused + "it has the times " + tell_times(manifest)};
+  return Problem{refused + "it has the times " + times_text(manifest)};
 }
 
 Outcome<Cut> find_cut(const BackupSources& sources, std::optional<Time> until) {

@@ -328,8 +328,8 @@ Invocation read_ask(const cli::CommandLine& verbs, const std::vector<std::string
     if (!file) return refuse(file.error().text);
     choice->password = file->password;
     // `doctor` has it among its findings.
-    const bool is_told = file->is_readable_by_all && (choice->verb->groups & cli::kDoctor) == 0;
-    if (is_told) warning = "every user of this machine can read " + choice->password_file;
+    const bool must_warn = file->is_readable_by_all && (choice->verb->groups & cli::kDoctor) == 0;
+    if (must_warn) warning = "every user of this machine can read " + choice->password_file;
   } else if (choice->url.password.empty()) {
     choice->password = server::environment_variable(server::kPasswordVariable).value_or("");
   }

@@ -40,7 +40,7 @@ void append_line(std::string_view name, const std::string& value, std::string& o
   out.append(name).append(": ").append(value).append("\n");
 }
 
-std::string tell_states(const StateCounts& counts) {
+std::string states_text(const StateCounts& counts) {
   std::string text;
   for (std::size_t i = 0; i < kJobStateCount; ++i) {
     if (i > 0) text += ", ";
@@ -70,7 +70,7 @@ StateCounts count_jobs(const Queue& queue) {
   return counts;
 }
 
-std::string tell_segment(const journal::SegmentFinding& segment) {
+std::string segment_text(const journal::SegmentFinding& segment) {
   std::string text = "begins at " + std::to_string(segment.first) + ", ";
   if (segment.is_begun) return text + "only begun, no data";
   text += std::to_string(segment.bytes) + " bytes, " + std::to_string(segment.batches) +
@@ -81,11 +81,11 @@ std::string tell_segment(const journal::SegmentFinding& segment) {
 }
 
 /// Reports segments, records and the writes that they came in: batches of jobs are something else.
-void tell_log(const journal::Survey& found, const Contents& contents, std::string& out) {
+void append_log(const journal::Survey& found, const Contents& contents, std::string& out) {
   std::uint64_t batches = 0;
   std::uint64_t records = 0;
   for (const journal::SegmentFinding& segment : found.segments) {
-    append_line("segment " + journal::segment_name(segment.first), tell_segment(segment), out);
+    append_line("segment " + journal::segment_name(segment.first), segment_text(segment), out);
     batches += segment.batches;
     records += segment.records;
   }
@@ -102,15 +102,15 @@ void tell_log(const journal::Survey& found, const Contents& contents, std::strin
               last.torn_bytes == 0 ? "none" : std::to_string(last.torn_bytes).append(what), out);
 }
 
-void tell_jobs(const Store& store, std::string& out) {
-  append_line("jobs", tell_states(count_jobs(store)), out);
+void append_jobs(const Store& store, std::string& out) {
+  append_line("jobs", states_text(count_jobs(store)), out);
   if (const std::size_t lost = store.jobs().unreadable_count(); lost > 0) {
     append_line("warning", http::count_of(lost, "job") + " whose body could not be read", out);
   }
   for (const auto& [created, id] : store.queues().by_creation()) {
     const Queue& queue = store.queues().at(id);
     append_line("queue " + queue.name,
-                tell_states(count_jobs(queue)) + (queue.paused_until == kNever ? ", paused" : ""),
+                states_text(count_jobs(queue)) + (queue.paused_until == kNever ? ", paused" : ""),
                 out);
   }
 }
@@ -118,8 +118,8 @@ void tell_jobs(const Store& store, std::string& out) {
 std::string report(const std::string& directory, const journal::Survey& found,
                    const Contents& contents) {
   std::string out;
-  tell_log(found, contents, out);
-  tell_jobs(contents.ledger.store(), out);
+  append_log(found, contents, out);
+  append_jobs(contents.ledger.store(), out);
   if (!found.has_extent) {
     append_line("warning",
                 "the file `extent` is missing or damaged, so missing segments at the beginning or "

@@ -161,12 +161,12 @@ Outcome<Done> ImportTarget::begin() {
   journal_ = std::move(*journal);
   const auto mark = read_import_mark(files_, options_.directory);
   if (!mark) return mark.error();
-  goes_on_ = mark->has_value();
-  if (goes_on_) mark_ = **mark;
+  resumes_ = mark->has_value();
+  if (resumes_) mark_ = **mark;
   const bool is_same = mark_.source == marked_source(options_) || is_same_process(mark_.source);
   has_new_instance_ =
-      goes_on_ && !is_same && mark_.source.starts_with(options_.source + kInstanceStart);
-  if (goes_on_ && !is_same && !has_new_instance_) {
+      resumes_ && !is_same && mark_.source.starts_with(options_.source + kInstanceStart);
+  if (resumes_ && !is_same && !has_new_instance_) {
     return Problem{"an import of " + mark_.source + " into " + options_.directory +
                    " has not ended: run that first"};
   }
@@ -192,23 +192,23 @@ Outcome<ImportTarget::Content> ImportTarget::read_content() {
 Outcome<Done> ImportTarget::prepare(const Content& content) {
   const Ledger& ledger = *content.ledger;
   const std::uint64_t jobs = content.jobs();
-  if (!goes_on_ && jobs > 0 && !options_.merges) {
+  if (!resumes_ && jobs > 0 && !options_.merges) {
     return Problem{options_.directory + " has jobs already (" + std::to_string(jobs) +
                    "), perhaps of an import before; to add to them, use --merge"};
   }
   next_id_ = ledger.store().totals().now().next_id;
-  state_ = TargetState(ledger, goes_on_ ? mark_.first_id : next_id_);
+  state_ = TargetState(ledger, resumes_ ? mark_.first_id : next_id_);
   clock_.go_on_from(ledger.latest_time());
   last_death_ = ledger.latest_time();
   wall_ = clock_.look();
   interrupts_.emplace();
-  return goes_on_ && !has_new_instance_ ? go_on(ledger) : begin_anew();
+  return resumes_ && !has_new_instance_ ? go_on(ledger) : begin_anew();
 }
 
 Outcome<Done> ImportTarget::begin_anew() {
   mark_ = {.source = marked_source(options_),
            .first_id = next_id_,
-           .counts = goes_on_ ? mark_.counts : state_.counts()};
+           .counts = resumes_ ? mark_.counts : state_.counts()};
   return write_import_mark(files_, options_.directory, mark_);
 }
 

@@ -160,7 +160,7 @@ class ImportTarget {
   Time last_death_{};
   TargetState state_;
   ImportMark mark_;
-  bool goes_on_ = false;
+  bool resumes_ = false;
   bool has_new_instance_ = false;
   absl::flat_hash_set<JobId> taken_;
   JobId next_id_ = 1;

@@ -152,11 +152,11 @@ TEST_CASE("tell worker: a quiet one stays quiet, whatever it says at its next be
   BrokerFixture fixture;
   using State = Worker::State;
   CHECK(fixture.broker.workers().add(fixture.client(), {.wid = "w"}, fixture.now));
-  CHECK(fixture.broker.admin().tell_worker("w", State::kQuiet, fixture.now).value() ==
+  CHECK(fixture.broker.admin().order_worker("w", State::kQuiet, fixture.now).value() ==
         State::kQuiet);
   CHECK(fixture.broker.workers().beat("w", State::kRunning, 0, fixture.now).value() ==
         State::kQuiet);
-  CHECK_FALSE(fixture.broker.admin().tell_worker("nobody", State::kQuiet, fixture.now));
+  CHECK_FALSE(fixture.broker.admin().order_worker("nobody", State::kQuiet, fixture.now));
 }
 
 }  // namespace millrace::test

@@ -71,7 +71,7 @@ bool is_refused(const char* usec) {
 TEST_CASE("service manager: it is told that the server is ready") {
   Started process;
   const ServiceManager manager(process.handover, kOwnPid, process.log);
-  manager.tell_ready();
+  manager.notify_ready();
   CHECK(process.listening.heard() == "READY=1");
   CHECK(process.listening.heard().empty());
 }
@@ -79,9 +79,9 @@ TEST_CASE("service manager: it is told that the server is ready") {
 TEST_CASE("service manager: where none is, nothing happens") {
   Started process;
   ServiceManager manager({}, kOwnPid, process.log);
-  manager.tell_ready();
-  manager.tell_reloading();
-  manager.tell_stopping();
+  manager.notify_ready();
+  manager.notify_reloading();
+  manager.notify_stopping();
   CHECK(process.logged.empty());
 }
 
@@ -89,7 +89,7 @@ TEST_CASE("service manager: one that is gone is a problem, and so is a long path
   Started process;
   for (const std::string& path : {process.scratch.path("nobody"), std::string(200, 'a')}) {
     process.logged.clear();
-    ServiceManager({.notify_socket = path}, kOwnPid, process.log).tell_ready();
+    ServiceManager({.notify_socket = path}, kOwnPid, process.log).notify_ready();
     CHECK(process.logged.find(" ready_not_told problem=") != std::string::npos);
   }
 }
@@ -97,23 +97,23 @@ TEST_CASE("service manager: one that is gone is a problem, and so is a long path
 TEST_CASE("service manager: a reload is told with its time, and its end") {
   Started process;
   const ServiceManager manager(process.handover, kOwnPid, process.log);
-  manager.tell_reloading();
+  manager.notify_reloading();
   const std::string heard = process.listening.heard();
   constexpr std::string_view kBegin = "RELOADING=1\nMONOTONIC_USEC=";
   REQUIRE(heard.starts_with(kBegin));
   CHECK(parse_number<std::int64_t>(heard.substr(kBegin.size())).value_or(0) > 0);
-  manager.tell_ready();
+  manager.notify_ready();
   CHECK(process.listening.heard() == "READY=1");
 }
 
 TEST_CASE("service manager: a stop is told once, and nothing is ready after it") {
   Started process;
   ServiceManager manager(process.handover, kOwnPid, process.log);
-  manager.tell_stopping();
+  manager.notify_stopping();
   CHECK(process.listening.heard() == "STOPPING=1");
-  manager.tell_stopping();
-  manager.tell_reloading();
-  manager.tell_ready();
+  manager.notify_stopping();
+  manager.notify_reloading();
+  manager.notify_ready();
   CHECK(process.listening.heard().empty());
 }
 
@@ -164,7 +164,7 @@ TEST_CASE("watchdog: without one, a loop and a stop feed nothing") {
   TestLoop loop;
   ServiceManager manager(process.handover, kOwnPid, process.log);
   const WatchdogDeadline deadline(manager, loop.ticker, loop.clock.now());
-  manager.tell_stopping();
+  manager.notify_stopping();
   CHECK(process.listening.heard() == "STOPPING=1");
   CHECK(process.listening.heard().empty());
 }

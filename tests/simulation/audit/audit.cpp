@@ -180,7 +180,7 @@ bool has_moved(const View& view, JobId id, const ModelJob& expected, ClientNumbe
   return held->client != static_cast<ClientId>(expected.client - first + 1);
 }
 
-Time told_by(const Record& record) {
+Time error_of(const Record& record) {
   const auto of_job = [](const JobFields& job) {
     const Reservation* const held = job.reservation();
     const bool is_delayed = job.state == JobState::kScheduled && job.tallies().releases > 0;
@@ -211,7 +211,7 @@ Time told_by_batch(std::string_view batch) {
   while (!batch.empty()) {
     const Outcome<Record> record = decode(batch);
     demand(record.has_value(), "a batch is no sequence of records");
-    latest = std::max(latest, told_by(*record));
+    latest = std::max(latest, error_of(*record));
   }
   return latest;
 }

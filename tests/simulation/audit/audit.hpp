@@ -30,7 +30,7 @@ void compare(const Broker& broker, const Model& model, Time now);
 [[nodiscard]] std::string stored_state(const Broker& broker, std::set<JobId>& held);
 
 /// The latest time that the record tells, read as plainly as can be: also by a delay that it has.
-[[nodiscard]] Time told_by(const Record& record);
+[[nodiscard]] Time error_of(const Record& record);
 
 /// The same of all records of the batch.
 [[nodiscard]] Time told_by_batch(std::string_view batch);

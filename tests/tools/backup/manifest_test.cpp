@@ -96,7 +96,7 @@ TEST_CASE("manifest: files that overlap are refused") {
 }
 
 TEST_CASE("manifest: the times of each run are told") {
-  CHECK(tell_times(example_manifest()) ==
+  CHECK(times_text(example_manifest()) ==
         "from 1970-01-01T00:00:09Z to 1970-01-01T00:00:20Z, and from 1970-01-01T00:00:25Z to "
         "1970-01-01T00:00:30Z");
 }
@@ -107,7 +107,7 @@ TEST_CASE("manifest: of many gaps their number is told, and the end of the last 
     const Time at{30s + std::chrono::seconds(i)};
     manifest.points.push_back({.at = at, .told = at, .begin = i * 1000, .end = i * 1000 + 100});
   }
-  CHECK(tell_times(manifest) ==
+  CHECK(times_text(manifest) ==
         "from 1970-01-01T00:00:09Z to 1970-01-01T00:17:10Z, with 1001 gaps; the last gap ends "
         "at 1970-01-01T00:17:10Z");
 }
@@ -151,7 +151,7 @@ TEST_CASE("manifest: the times of a run end with the latest one") {
   BackupManifest manifest = example_manifest();
   manifest.points[0].at = Time{1000s};
   CHECK(
-      tell_times(manifest).starts_with("from 1970-01-01T00:00:09Z to 1970-01-01T00:16:40Z, and "));
+      times_text(manifest).starts_with("from 1970-01-01T00:00:09Z to 1970-01-01T00:16:40Z, and "));
 }
 
 TEST_CASE("manifest: one whose first line does not end, or is another one, is refused") {

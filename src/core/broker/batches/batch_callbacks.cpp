@@ -31,7 +31,7 @@ void BatchCallbacks::work_on(const JobBatch& batch, Time now) {
   for (const BatchRole role : {BatchRole::kDeath, BatchRole::kComplete, BatchRole::kSuccess}) {
     if (batch.fields.is_due(role)) return enqueue(batch, role, now);
   }
-  tell_parent(batch, now);
+  update_parent(batch, now);
 }
 
 void BatchCallbacks::enqueue(const JobBatch& batch, BatchRole role, Time now) {
@@ -63,16 +63,16 @@ void BatchCallbacks::enqueue(const JobBatch& batch, BatchRole role, Time now) {
                [role](JobBatchFields& fields) { fields.set_callback(role, CallbackState::kNone); });
 }
 
-void BatchCallbacks::tell_parent(const JobBatch& batch, Time now) {
+void BatchCallbacks::update_parent(const JobBatch& batch, Time now) {
   JobBatches& batches = parts_.ledger.store().batches();
   const bool is_settled = batch.fields.is_settled();
   const bool is_successful = batch.fields.is_successful();
-  const bool tells_settled = batch.fields.has(JobBatchFields::kSettled) != is_settled;
-  const bool tells_successful = batch.fields.has(JobBatchFields::kSuccessful) != is_successful;
-  if (batch.parent != 0 && (tells_settled || tells_successful)) {
+  const bool changes_settled = batch.fields.has(JobBatchFields::kSettled) != is_settled;
+  const bool changes_successful = batch.fields.has(JobBatchFields::kSuccessful) != is_successful;
+  if (batch.parent != 0 && (changes_settled || changes_successful)) {
     batches.edit(batch.parent, [&](JobBatchFields& parent) {
-      if (tells_settled) count(parent.unsettled, !is_settled);
-      if (tells_successful) count(parent.unsuccessful, !is_successful);
+      if (changes_settled) count(parent.unsettled, !is_settled);
+      if (changes_successful) count(parent.unsuccessful, !is_successful);
     });
   }
   batches.edit(batch.id, [&](JobBatchFields& fields) {

@@ -36,7 +36,7 @@ class BatchCallbacks {
   void work_slice(Time now);
   void work_on(const JobBatch& batch, Time now);
   void enqueue(const JobBatch& batch, BatchRole role, Time now);
-  void tell_parent(const JobBatch& batch, Time now);
+  void update_parent(const JobBatch& batch, Time now);
 
   Parts parts_;
 };

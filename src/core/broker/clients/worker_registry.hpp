@@ -40,7 +40,7 @@ class WorkerRegistry {
   /// The worker lives. See `WorkerOperations::beat`.
   Answer<Worker::State> beat(std::string_view wid, Worker::State asked, std::int64_t rss_kb,
                              Time now);
-  /// See `AdminOperations::tell_worker`.
+  /// See `AdminOperations::order_worker`.
   Answer<Worker::State> tell(std::string_view wid, Worker::State asked, Time now);
 
   /// The client asks for jobs of these queues: they are served. Noted once a second for each

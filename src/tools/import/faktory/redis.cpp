@@ -59,8 +59,9 @@ Outcome<Done> Redis::log_in(const FaktorySource& source) {
     const auto answer = source.user.empty() ? ask({"AUTH", source.password})
                                             : ask({"AUTH", source.user, source.password});
     // Where AUTH was renamed, Redis repeats what it was sent.
-    const bool is_told = !answer && answer.error().text.find(source.password) != std::string::npos;
-    if (is_told) return Problem{name_ + ": Redis refuses AUTH"};
+    const bool names_password =
+        !answer && answer.error().text.find(source.password) != std::string::npos;
+    if (names_password) return Problem{name_ + ": Redis refuses AUTH"};
     if (!answer) return answer.error();
   }
   const auto selected = ask({"SELECT", std::to_string(source.database)});
