@@ -174,8 +174,8 @@ struct Parser {
   ExportChoice export_choice;
   CLI::App* export_jobs = add_export_command(app, export_choice);
   cli::CommandLine verbs{app};
-  CLI::App* completion = app.add_subcommand(
-      "completion", "Print what lets a shell complete commands, flags and values");
+  CLI::App* completion =
+      app.add_subcommand("completion", "Print the completion script for a shell");
   CLI::App* man = app.add_subcommand("man", "Print the manual page");
   std::string shell;
   std::string directory;

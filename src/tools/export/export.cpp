@@ -354,7 +354,7 @@ Outcome<JournalReport> export_jobs(const ExportChoice& choice) {
 
 CLI::App* add_export_command(CLI::App& app, ExportChoice& choice) {
   CLI::App* const command =
-      app.add_subcommand("export", "Give the jobs of a stopped server to beanstalkd or Faktory");
+      app.add_subcommand("export", "Export the jobs of a stopped server to beanstalkd or Faktory");
   command
       ->add_option("DIR", choice.directory,
                    "The data directory; its jobs stay in it too, and are not served")

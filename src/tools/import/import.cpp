@@ -63,7 +63,7 @@ Outcome<JournalReport> import_jobs(const ImportChoice& choice) {
 
 CLI::App* add_import_command(CLI::App& app, ImportChoice& choice) {
   CLI::App* const command = app.add_subcommand(
-      "import", "Take the jobs of beanstalkd or Faktory into the journal of a stopped server");
+      "import", "Import jobs from beanstalkd or Faktory into the journal of a stopped server");
   command
       ->add_option("--beanstalkd", choice.beanstalkd,
                    "The directory of beanstalkd's binlog (-b); it is not changed")
