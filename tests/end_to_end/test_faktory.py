@@ -623,7 +623,8 @@ class LostWorkerTest(ServerTest):
     def test_a_job_of_a_client_that_never_beats_stays_after_a_crash_of_the_server(self):
         server = self.start()
         self.assertIn("job-00001", str(self.ask(server, "php", "FETCH default")))
-        time.sleep(1)  # the reply does not wait until the reservation is stored
+        # FETCH does not wait until the reservation is stored. PUSH does, and comes after it.
+        self.assertEqual(self.pusher.push("job-00002", "after"), "+OK")
         server.kill()
         server.start()
         time.sleep(self.TIMEOUT_S + 3)

@@ -203,7 +203,8 @@ class StopTest(ServerTest):
         self.assertTrue(staying.is_closed_by_server())
         began = time.monotonic()
         self.assertEqual(server.terminate(), 0)
-        self.assertLess(time.monotonic() - began, 0.8)
+        # Others are waited for for five seconds.
+        self.assertLess(time.monotonic() - began, 4)
 
     def test_sigterm_removes_the_sockets(self):
         server = self.server()

@@ -45,6 +45,10 @@ class ThrottleTest(ServerTest):
         for number in range(count):
             self.assertEqual(client.push(f"{queue}-{number:08}", queue), "+OK")
 
+    def store_reservations(self, client):
+        """FETCH does not wait until they are on the disk. A PUSH does, and comes after them."""
+        self.push(client, 1, "after")
+
     def test_a_full_queue_waits_and_the_next_one_is_asked(self):
         server = self.start(LIMIT_OF_2)
         client = self.faktory(server)
@@ -125,8 +129,7 @@ class ThrottleTest(ServerTest):
         self.assertIsNotNone(worker.fetch("mail"))
         self.assertIsNotNone(worker.fetch("mail"))
         self.assertEqual([tube.reserve()[0] for _ in range(2)], [4, 5])
-        # The reservations of workers are on the disk within milliseconds.
-        time.sleep(0.5)
+        self.store_reservations(worker)
         server.restart()
         worker, tube = self.faktory(server, "w"), self.beanstalk(server, "tube")
         self.assertIsNone(worker.fetch("mail"))
@@ -260,8 +263,7 @@ class ThrottleTest(ServerTest):
         self.push_each(client, ["mail-001", "mail-002"], queue="mail", jobtype="Mail")
         self.assertEqual(self.fetched(client, 1, "tenants"), ["acme-001"])
         self.assertEqual(self.fetched(client, 1, "mail"), ["mail-001"])
-        # The reservations of workers are on the disk within milliseconds.
-        time.sleep(0.5)
+        self.store_reservations(client)
         server.restart()
         client = self.faktory(server, "w")
         self.assertEqual(self.fetched(client, 1, "tenants", "mail"), ["bolt-001"])
