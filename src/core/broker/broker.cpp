@@ -169,6 +169,7 @@ Time Broker::tick(Time now) {
   BrokerParts& parts = *parts_;
   parts.expiry.release_departed(now);
   parts.unreadable.work(now);
+  parts.unreadable.read_again(now, [&parts](const Job& job) { parts.moves.serve_again(job); });
   parts.expired.remove_due(now, [&parts](QueueId queue) { parts.waits.serve_later(queue); });
   parts.schedule.enqueue_due(now);
   parts.expiry.end_due(now);

@@ -69,6 +69,7 @@ void Bodies::load(const Job& job, JobSlot slot) {
         {.job = job.id, .why = body.error().text, .is_passing = body.error().is_passing});
     return;
   }
+  ++read_count_;
   job.body = copy_of(*body);
   bytes_ += job.body_bytes + kAllocationBytes;
   --spilled_count_;

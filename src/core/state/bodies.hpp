@@ -76,11 +76,15 @@ class Bodies {
   /// Those since the last call.
   [[nodiscard]] std::vector<Missing> take_missing() { return std::exchange(missing_, {}); }
 
+  /// How many bodies were read back from the log. Grows only where it can be read at all.
+  [[nodiscard]] std::uint64_t read_count() const { return read_count_; }
+
+  /// Some could not be read, and may be later: until then nothing is to be written again without.
+  void set_awaited(bool is_awaited) { is_awaited_ = is_awaited; }
+  [[nodiscard]] bool is_awaited() const { return is_awaited_; }
+
   /// What the log holds of this body is damage, which the next replay would meet.
   void note_damage(const Job& job);
-  [[nodiscard]] bool is_damage(const Job& job) const {
-    return job.is_spilled() && job.body_at() < damage_end_;
-  }
   /// Where the last of that ends; 0: there was none.
   [[nodiscard]] Lsn damage_end() const { return damage_end_; }
 
@@ -111,6 +115,8 @@ class Bodies {
   std::unique_ptr<char[]> taken_over_;
   std::vector<std::weak_ptr<PinnedBody>> pins_;
   std::vector<Missing> missing_;
+  std::uint64_t read_count_ = 0;
+  bool is_awaited_ = false;
   Lsn damage_end_ = 0;
 
   struct Loaded {

@@ -23,6 +23,12 @@ bool waits_and_expires(const Job& job) {
          job.state != JobState::kDead;
 }
 
+/// True for a job of `dead_work_units`: buried beanstalk jobs are not purged, nor is what the disk
+/// could not give, and may give again.
+bool is_purged(const Job& job) {
+  return job.kind == JobKind::kWorkUnit && !job.has_mark(job_marks::kBodyUnreadable);
+}
+
 TimeEntry expiry_entry(const Job& job, JobSlot slot) {
   return {.when = job.features->expires_at, .id = job.id, .slot = slot};
 }
@@ -89,8 +95,7 @@ void JobOrders::enter(const Job& job, JobSlot slot) {
     case JobState::kDead:
       add(queue.dead, time_entry(job, slot));
       add(dead_, time_entry(job, slot));
-      // Buried beanstalk jobs are not purged by age, so they have no place in that order.
-      if (job.kind == JobKind::kWorkUnit) add(dead_work_units_, time_entry(job, slot));
+      if (is_purged(job)) add(dead_work_units_, time_entry(job, slot));
       return;
     case JobState::kReserved:
       enter_reserved(job, slot);
@@ -128,7 +133,7 @@ void JobOrders::leave(const Job& job, JobSlot slot, std::optional<JobState> next
     case JobState::kDead:
       take(queue.dead, time_entry(job, slot));
       take(dead_, time_entry(job, slot));
-      if (job.kind == JobKind::kWorkUnit) take(dead_work_units_, time_entry(job, slot));
+      if (is_purged(job)) take(dead_work_units_, time_entry(job, slot));
       return;
     case JobState::kReserved:
       leave_reserved(job, slot);

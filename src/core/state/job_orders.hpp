@@ -38,7 +38,7 @@ class JobOrders {
   [[nodiscard]] const TimeOrder& retrying() const { return retrying_; }
   [[nodiscard]] const TimeOrder& reserved() const { return reserved_; }
   [[nodiscard]] const TimeOrder& dead() const { return dead_; }
-  /// Those of the dead that were pushed, which are removed some time.
+  /// Those of the dead that were pushed and have their bodies: they are removed some time.
   [[nodiscard]] const TimeOrder& dead_work_units() const { return dead_work_units_; }
   /// Jobs that have failed and are neither retrying nor dead, by their first failure.
   [[nodiscard]] const TimeOrder& failed_before() const { return failed_before_; }

@@ -56,6 +56,8 @@ Compactor::Next Compactor::work() {
 
 Compactor::Next Compactor::compact() {
   if (trim_) return trim();
+  // What the system fails to read now, it may read in a minute. A full disk cannot wait for that.
+  if (!full_disk_.is_full() && ledger_.store().jobs().bodies().is_awaited()) return Next::kNothing;
   const bool has_damage = !full_disk_.is_full() && heals();
   const bool is_only_segment = log_.oldest_end == log_.begin;
   // The next batch begins another one.

@@ -145,6 +145,23 @@ TEST_CASE("compactor: unasked it writes a little, and waits until that is on the
   }
 }
 
+TEST_CASE(
+    "compactor: while bodies may be read later, nothing is written again, but on a full disk") {
+  Workshop shop;
+  const JobId first = shop.fill(12);
+  for (JobId id = first; id < first + 11'000; id += 2) shop.remove(id);
+  Bodies& bodies = shop.ledger.store().jobs().bodies();
+  bodies.set_awaited(true);
+  CHECK(shop.turn() == Compactor::Next::kNothing);
+  SUBCASE("until they are read") {
+    bodies.set_awaited(false);
+  }
+  SUBCASE("which cannot wait") {
+    shop.log.fill(shop.log.end + 4 * kPlacesBytes);
+  }
+  CHECK(shop.turn() == Compactor::Next::kTurn);
+}
+
 TEST_CASE("compactor: on a full disk what a backup has does not go before the backup") {
   Workshop shop;
   const JobId first = shop.fill(6);

@@ -17,46 +17,112 @@ bool UnreadableBodies::can_run(const Job& job, Time now) {
   CHECK(job.state != JobState::kReserved);
   if (ledger_.store().jobs().load_body(job)) return true;
   work(now);
-  // One that was marked in an earlier run has become ready since.
-  if (job.state != JobState::kDead) bury(job, job.fields(), now);
+  set_aside(job, now);
   return false;
 }
 
 void UnreadableBodies::end_run(const Job& job, Time now) {
   work(now);
+  set_aside(job, now);
+}
+
+void UnreadableBodies::set_aside(const Job& job, Time now) {
+  if (const auto place = awaited_.find(job.id); place != awaited_.end()) {
+    Awaited& awaited = place->second;
+    awaited.is_set_aside = true;
+    if (!job.has_mark(job_marks::kBodyUnreadable)) {
+      if (job.history) awaited.failure = job.history->failure;
+      mark(job, awaited.why, now);
+    }
+  }
+  // One that was marked in an earlier run may have become ready since.
   if (job.state != JobState::kDead) bury(job, job.fields(), now);
 }
 
 void UnreadableBodies::work(Time now) {
-  while (!again_.empty() && again_.front().at <= now) {
-    const JobId id = again_.front().job;
-    again_.pop_front();
-    read_again(id, now);
-  }
   for (const Bodies::Missing& missing : bodies().take_missing()) see_to(missing, now);
+}
+
+void UnreadableBodies::read_again(Time now, absl::FunctionRef<void(const Job& job)> on_ready) {
+  for (std::size_t i = 0; i < kUnreadableInARow && !due_.empty() && due_.front().at <= now; ++i) {
+    const JobId id = due_.front().job;
+    due_.pop_front();
+    const auto awaited = awaited_.find(id);
+    const Job* const job = ledger_.store().jobs().find(id);
+    if (awaited == awaited_.end()) continue;
+    awaited->second.is_read_again = true;
+    if (job != nullptr && !ledger_.store().jobs().reload_body(*job)) {
+      work(now);
+      // Without a word of it, the log has no body of the job any more.
+      const auto again = awaited_.find(id);
+      if (again != awaited_.end() && again->second.is_read_again) awaited_.erase(again);
+      continue;
+    }
+    Awaited over = std::move(awaited->second);
+    awaited_.erase(awaited);
+    const bool is_aside = over.is_set_aside && job != nullptr && job->state == JobState::kDead &&
+                          job->has_mark(job_marks::kBodyUnreadable);
+    if (!is_aside || !events_.may_come_back(*job, now)) continue;
+    restore(*job, std::move(over.failure), now);
+    on_ready(*job);
+  }
+  bodies().set_awaited(!awaited_.empty());
 }
 
 Time UnreadableBodies::next_due() const {
   if (ledger_.store().jobs().bodies().has_missing()) return kAtOnce;
-  return again_.empty() ? kNever : again_.front().at;
+  return due_.empty() ? kNever : due_.front().at;
 }
 
 void UnreadableBodies::see_to(const Bodies::Missing& missing, Time now) {
   const Job* const job = ledger_.store().jobs().find(missing.job);
-  if (job == nullptr || job->has_body()) return;
-  if (!missing.is_passing) {
+  // Compaction may have written it without.
+  if (job == nullptr || !job->is_spilled()) return;
+  if (missing.is_passing && await(*job, missing.why, now)) {
+    if (admission_.admits_jobs()) return;
+  } else {
+    // Not counted again if it was awaited.
+    if (awaited_.erase(job->id) == 0 && !job->has_mark(job_marks::kBodyUnreadable)) {
+      report(*job, missing.why);
+    }
     note_damage(*job, now);
-  } else if (!bodies().is_damage(*job)) {
-    again_.push_back({.at = now + kReadAgainAfter, .job = job->id});
   }
   if (!job->has_mark(job_marks::kBodyUnreadable)) mark(*job, missing.why, now);
 }
 
-void UnreadableBodies::mark(const Job& job, std::string_view why, Time now) {
-  ++tally_.bodies_unreadable;
-  if (watch_ != nullptr) {
-    watch_->on_body_unreadable(job, ledger_.store().queues().at(job.queue), why);
+/// False: it is given up, as damage.
+bool UnreadableBodies::await(const Job& job, const std::string& why, Time now) {
+  const auto [place, is_new] = awaited_.try_emplace(job.id, Awaited{.why = why});
+  Awaited& awaited = place->second;
+  if (is_new) {
+    if (!job.has_mark(job_marks::kBodyUnreadable)) report(job, why);
+  } else if (!std::exchange(awaited.is_read_again, false)) {
+    return true;
+  } else if (bodies().read_count() != awaited.read_count || ++awaited.tries == kReadAgainMax) {
+    return false;
   }
+  awaited.read_count = bodies().read_count();
+  due_.push_back({.at = now + kReadAgainAfter, .job = job.id});
+  bodies().set_awaited(true);
+  return true;
+}
+
+/// As if it had not been away.
+void UnreadableBodies::restore(const Job& job, Box<Failure> failure, Time now) {
+  JobFields fields = job.fields();
+  fields.edit_history().failure = std::move(failure);
+  fields.state = JobState::kReady;
+  fields.when = Time{};
+  events_.change(job, std::move(fields), now);
+}
+
+void UnreadableBodies::report(const Job& job, std::string_view why) {
+  ++tally_.bodies_unreadable;
+  if (watch_ == nullptr) return;
+  watch_->on_body_unreadable(job, ledger_.store().queues().at(job.queue), why);
+}
+
+void UnreadableBodies::mark(const Job& job, std::string_view why, Time now) {
   JobFields fields = job.fields();
   fields.marks |= job_marks::kBodyUnreadable;
   if (admission_.admits_growth()) {
@@ -85,12 +151,6 @@ void UnreadableBodies::bury(const Job& job, JobFields fields, Time now) {
 void UnreadableBodies::note_damage(const Job& job, Time now) {
   bodies().note_damage(job);
   if (job.has_mark(job_marks::kBodyUnreadable)) events_.change(job, job.fields(), now);
-}
-
-/// Whoever asks meanwhile is told what is known.
-void UnreadableBodies::read_again(JobId id, Time now) {
-  const Job* const job = ledger_.store().jobs().find(id);
-  if (job != nullptr && !ledger_.store().jobs().reload_body(*job)) note_damage(*job, now);
 }
 
 }  // namespace millrace

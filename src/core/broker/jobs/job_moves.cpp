@@ -32,6 +32,12 @@ void JobMoves::make_ready(const Job& job, JobFields fields, Time now) {
   waits_.serve(queue, now);
 }
 
+void JobMoves::serve_again(const Job& job) {
+  CHECK(job.state == JobState::kReady);
+  if (job.kind == JobKind::kWorkUnit) keep_queue(ledger_.store().queues().at(job.queue));
+  waits_.serve_later(job.queue);
+}
+
 void JobMoves::make_scheduled(const Job& job, JobFields fields, Time due, Time now) {
   CHECK(job.state == JobState::kReserved);
   fields.state = JobState::kScheduled;

@@ -58,6 +58,8 @@ class JobMoves {
   /// One of the moves above. False: the job stays as it is.
   bool change(const Job& job, Mutation::Action action, Time now, std::string_view to = {});
 
+  /// The job is ready again in its old place. Clients that wait are served by the next tick.
+  void serve_again(const Job& job);
   /// The queue stays when it is empty, as one does that work units were pushed to.
   void keep_queue(const Queue& queue);
 

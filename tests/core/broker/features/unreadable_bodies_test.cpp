@@ -203,14 +203,120 @@ TEST_CASE("unreadable body: what the system fails to read is damage after anothe
     CHECK(bodies.damage_end() > 0);
     // An idle server, too, writes something: the log can begin a new segment.
     CHECK(fixture.ledger.has_batch());
+    spoiled.broker.append();
+    fixture.ledger.rewrite(~Lsn{0}, ~std::size_t{0});
+    fixture.settle();
+    CHECK(spoiled.job(1).body_bytes == 0);
+    CHECK_FALSE(bodies.is_awaited());
   }
   SUBCASE("and is none if that goes well") {
     CHECK(fixture.reserve(fixture.client()) == 2);
     spoiled.mend();
     fixture.advance(kReadAgainAfter);
     CHECK(bodies.damage_end() == 0);
-    CHECK(spoiled.is_dead_for_it());
   }
+  SUBCASE("and not while no other body can be read either: the disk is away") {
+    spoiled.broker.log.is_broken = true;
+    CHECK_FALSE(fixture.reserve(fixture.client()));
+    for (int i = 1; i < kReadAgainMax; ++i) fixture.advance(kReadAgainAfter);
+    CHECK(bodies.damage_end() == 0);
+    CHECK(bodies.is_awaited());
+    spoiled.broker.log.is_broken = false;
+    spoiled.mend();
+    fixture.advance(kReadAgainAfter);
+    CHECK_FALSE(bodies.is_awaited());
+    const ClientId client = fixture.client();
+    for (const JobId id : {1, 2, 3}) CHECK(fixture.reserve(client) == id);
+  }
+  SUBCASE("and is in the end, since compaction cannot wait for ever") {
+    spoiled.broker.log.is_broken = true;
+    CHECK_FALSE(fixture.reserve(fixture.client()));
+    for (int i = 0; i < kReadAgainMax; ++i) fixture.advance(kReadAgainAfter);
+    CHECK(bodies.damage_end() > 0);
+    CHECK_FALSE(bodies.is_awaited());
+  }
+}
+
+TEST_CASE("unreadable body: what the system fails to read changes nothing for those who look") {
+  Spoiled spoiled;
+  spoiled.broker.log.is_passing = true;
+  CHECK_FALSE(spoiled.fixture.broker.view().jobs().find(1)->has_body());
+  spoiled.fixture.settle();
+  CHECK(spoiled.job(1).state == JobState::kReady);
+  CHECK_FALSE(spoiled.is_marked());
+  CHECK(spoiled.fixture.broker.view().tally().bodies_unreadable == 1);
+  SUBCASE("but on a full disk, which cannot wait for it") {
+    spoiled.fixture.broker.set_admission(Admission::kNoJobs);
+    spoiled.broker.log.is_broken = true;
+    CHECK_FALSE(spoiled.fixture.broker.view().jobs().find(2)->has_body());
+    spoiled.fixture.settle();
+    CHECK(spoiled.job(2).state == JobState::kDead);
+  }
+}
+
+TEST_CASE("unreadable body: a job that was to run is ready again in its place, as it was") {
+  Spoiled spoiled;
+  BrokerFixture& fixture = spoiled.fixture;
+  spoiled.broker.log.is_passing = true;
+  const ClientId client = fixture.client();
+  CHECK(fixture.reserve(client) == 2);
+  CHECK(spoiled.is_dead_for_it());
+  spoiled.mend();
+  SUBCASE("and a client that asks gets it first") {
+    fixture.advance(kReadAgainAfter);
+    CHECK_FALSE(spoiled.is_marked());
+    CHECK(spoiled.job(1).failure() == nullptr);
+    CHECK(fixture.reserve(client) == 1);
+  }
+  SUBCASE("and a client that waits has it") {
+    CHECK(fixture.reserve(client) == 3);
+    const ClientId other = fixture.client();
+    CHECK(fixture.wait(other));
+    fixture.advance(kReadAgainAfter);
+    CHECK(fixture.delivered(other)->job == 1);
+  }
+  SUBCASE("unless a person was faster") {
+    fixture.advance(kReadAgainAfter / 2);
+    CHECK(fixture.broker.connections().kick_job(1, fixture.now));
+    CHECK(fixture.reserve(client) == 1);
+    fixture.advance(kReadAgainAfter / 2);
+    CHECK(spoiled.job(1).state == JobState::kReserved);
+  }
+  SUBCASE("unless it was killed since") {
+    CHECK(fixture.broker.connections().kick_job(1, fixture.now));
+    CHECK(fixture.broker.admin().change(1, Mutation::Action::kKill, fixture.now));
+    fixture.advance(kReadAgainAfter);
+    CHECK(spoiled.job(1).state == JobState::kDead);
+  }
+  SUBCASE("unless compaction had to write it without") {
+    fixture.broker.set_admission(Admission::kNoJobs);
+    spoiled.broker.spoil(1);
+    fixture.ledger.rewrite(~Lsn{0}, ~std::size_t{0});
+    spoiled.broker.append();
+    CHECK(spoiled.job(1).body_bytes == 0);
+    fixture.advance(kReadAgainAfter);
+    CHECK(spoiled.job(1).state == JobState::kDead);
+    CHECK_FALSE(fixture.ledger.store().jobs().bodies().is_awaited());
+  }
+  SUBCASE("unless it is gone") {
+    CHECK(fixture.broker.connections().remove(0, 1, fixture.now));
+    fixture.advance(kReadAgainAfter);
+    CHECK_FALSE(fixture.ledger.store().jobs().bodies().is_awaited());
+  }
+}
+
+TEST_CASE("unreadable body: a pushed job without it is not among the dead that are purged") {
+  SpillingBroker small(0);
+  for (int i = 0; i < 3; ++i) small.fixture.push(kBody);
+  small.append();
+  for (JobId id = 1; id <= 3; ++id) {
+    small.fixture.ledger.store().jobs().bodies().spill(small.fixture.job(id));
+  }
+  small.log.is_broken = true;
+  CHECK_FALSE(small.fixture.fetch(small.fixture.client(), "w"));
+  const JobOrders& orders = small.fixture.ledger.store().jobs().orders();
+  CHECK(orders.count(JobState::kDead) == 3);
+  CHECK(orders.dead_work_units().empty());
 }
 
 TEST_CASE("unreadable body: on a full disk the job is dead without a text") {
