@@ -51,7 +51,7 @@ constexpr std::array kVerbRows = {
             list_jobs,
             kFound},
     VerbRow{"peek",
-            "Show a job; with --json, all that is known about it",
+            "Show a job; --json prints every field",
             {VerbWord{"ID", "Its number or jid"}},
             kServer,
             peek_job,
@@ -131,7 +131,7 @@ constexpr std::array kVerbRows = {
             "Exit status 0: done. 1: the server refused. 2: wrong arguments. 3: the server cannot "
             "be reached. 4: the entry's job is unique, and is there already."},
     VerbRow{"throttles",
-            "List the limits of queues and types, set them by hand, or reset them",
+            "List, override or reset the limits of queues and types",
             {VerbWord{"ACTION", "set or reset; without it, the limits are listed",
                       Number::kOptional, ValueHint{.words = kThrottleActionWords}},
              VerbWord{"NAME", "A queue, or type: and a jobtype", Number::kOptional, kQueueHint}},
@@ -140,14 +140,14 @@ constexpr std::array kVerbRows = {
             "Exit status 0: done. 1: the server refused. 2: wrong arguments. 3: the server cannot "
             "be reached."},
     VerbRow{"dev",
-            "Run a server that keeps nothing, to try things out",
+            "Run a throwaway server for testing; its data is lost on exit",
             {},
             kDev,
             nullptr,
             "Exit status 0: Ctrl-C or SIGTERM ended it. 1: the server did not start, or has "
             "failed. 2: wrong arguments."},
     VerbRow{"doctor",
-            "Find common problems, and say what to do",
+            "Find common problems and suggest fixes",
             {VerbWord{"TARGET",
                       "A data directory, or the URL of a server's web port (default: the server "
                       "that MILLRACE_URL or FAKTORY_URL names, or http://127.0.0.1:7420)",
@@ -158,7 +158,7 @@ constexpr std::array kVerbRows = {
             "directory. 3: the server cannot be reached."},
     VerbRow{
         "bench",
-        "Measure how fast a server is on this machine and disk",
+        "Benchmark a server on this machine and disk",
         {VerbWord{"DIR", "A directory on the disk (default: the present one)", Number::kOptional}},
         kBench,
         nullptr,

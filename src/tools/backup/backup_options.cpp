@@ -37,7 +37,7 @@ CLI::App* add_backup_command(CLI::App& app, BackupTexts& texts) {
       ->type_name("BACKUP");
   command
       ->add_option("--keep", texts.keep,
-                   "With --since DEST: drop times older than this, such as 7d")
+                   "With --since DEST: drop history older than AGE, such as 7d")
       ->type_name("AGE");
   command
       ->add_option("--manifest", texts.backup.manifest,
@@ -49,7 +49,7 @@ CLI::App* add_backup_command(CLI::App& app, BackupTexts& texts) {
 
 CLI::App* add_restore_command(CLI::App& app, BackupTexts& texts) {
   CLI::App* const command =
-      app.add_subcommand("restore", "Create a data directory from a backup, as of a given time");
+      app.add_subcommand("restore", "Restore a backup, optionally to a point in time");
   command->add_option("BACKUP", texts.restore.from, "A backup, and those that it goes on from")
       ->required()
       ->type_name("");

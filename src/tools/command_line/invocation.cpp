@@ -174,8 +174,7 @@ struct Parser {
   ExportChoice export_choice;
   CLI::App* export_jobs = add_export_command(app, export_choice);
   cli::CommandLine verbs{app};
-  CLI::App* completion =
-      app.add_subcommand("completion", "Print the completion script for a shell");
+  CLI::App* completion = app.add_subcommand("completion", "Print a shell completion script");
   CLI::App* man = app.add_subcommand("man", "Print the manual page");
   std::string shell;
   std::string directory;
