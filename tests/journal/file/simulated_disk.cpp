@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
 #include <utility>
 
 namespace millrace::journal {
@@ -326,11 +325,13 @@ Outcome<std::uint64_t> SimulatedDisk::free_space(const std::string& /*directory*
 Outcome<Done> SimulatedDisk::sync_directory(const std::string& path) {
   const std::lock_guard guard(mutex_);
   if (const std::optional<Problem> problem = count_change()) return *problem;
-  const auto is_elsewhere = [&](const auto& entry) { return !entry.first.starts_with(path + "/"); };
-  std::erase_if(stored_names_, std::not_fn(is_elsewhere));
-  Names here = names_;
-  std::erase_if(here, is_elsewhere);
-  stored_names_.merge(here);
+  const std::string prefix = path + "/";
+  const auto is_here = [&](const auto& entry) { return entry.first.starts_with(prefix); };
+  std::erase_if(stored_names_,
+                [&](const auto& entry) { return is_here(entry) && !names_.contains(entry.first); });
+  for (const auto& entry : names_) {
+    if (is_here(entry)) stored_names_.insert_or_assign(entry.first, entry.second);
+  }
   return Done{};
 }
 
@@ -367,11 +368,13 @@ bool SimulatedDisk::has_room(const Node& node, std::uint64_t bytes) const {
 }
 
 std::uint64_t SimulatedDisk::used() const {
-  std::set<const Node*> counted;  // a file may have two names
+  std::vector<const Node*> nodes;
+  nodes.reserve(names_.size());
+  for (const auto& [path, node] : names_) nodes.push_back(node.get());
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());  // a file may have two names
   std::uint64_t bytes = 0;
-  for (const auto& [path, each] : names_) {
-    if (counted.insert(each.get()).second) bytes += each->now.size();
-  }
+  for (const Node* const node : nodes) bytes += node->now.size();
   return bytes;
 }
 

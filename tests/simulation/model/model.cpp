@@ -37,16 +37,18 @@ std::string text_of(const Expected& expected) {
 // ---- reading ------------------------------------------------------------------------------------
 
 std::vector<JobId> Model::in_order(JobState state, const std::string& queue) const {
-  std::vector<JobId> ids;
+  std::vector<std::pair<const ModelJob*, JobId>> jobs;
   for (const auto& [id, job] : facts.jobs) {
-    if (job.state == state && (queue.empty() || job.queue == queue)) ids.push_back(id);
+    if (job.state == state && (queue.empty() || job.queue == queue)) jobs.emplace_back(&job, id);
   }
-  std::sort(ids.begin(), ids.end(), [&](JobId a, JobId b) {
-    const ModelJob& x = facts.jobs.at(a);
-    const ModelJob& y = facts.jobs.at(b);
+  std::sort(jobs.begin(), jobs.end(), [&](const auto& a, const auto& b) {
+    const ModelJob& x = *a.first;
+    const ModelJob& y = *b.first;
     if (state == JobState::kReady) return std::tie(x.pri, x.sequence) < std::tie(y.pri, y.sequence);
-    return std::pair(due_of(x), a) < std::pair(due_of(y), b);
+    return std::pair(due_of(x), a.second) < std::pair(due_of(y), b.second);
   });
+  std::vector<JobId> ids;
+  for (const auto& [job, id] : jobs) ids.push_back(id);
   return ids;
 }
 
