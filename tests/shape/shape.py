@@ -31,6 +31,7 @@ import prose  # noqa: E402
 import tidy  # noqa: E402
 
 TOP = 5
+SMALL = 60  # lines
 LISTS = os.path.join(HERE, "lists.toml")
 TIMES = os.path.join(ROOT, "build", "times.json")
 NO_LIST = "no list fits"
@@ -52,6 +53,16 @@ def largest_folders(paths):
     """(files, folder), the largest first."""
     counts = Counter(os.path.dirname(path) for path in paths)
     return sorted(((count, folder) for folder, count in counts.items()), reverse=True)
+
+
+def folder_sizes(files):
+    """{folder of src: (lines, files)}, the largest first."""
+    sizes = {}
+    for file in files:
+        folder = file.folder or "src"
+        lines, count = sizes.get(folder, (0, 0))
+        sizes[folder] = (lines + len(file.lines), count + 1)
+    return dict(sorted(sizes.items(), key=lambda item: -item[1][0]))
 
 
 def all_classes(files):
@@ -140,12 +151,17 @@ def pages(root):
 
 
 def gate_times(revision, path=TIMES):
-    """The seconds that each gate took when it last ran on the revision: {verb: text}."""
+    """How long each gate took when it last ran on the revision, and its steps: {verb: text}."""
     if not os.path.exists(path):
         return {}
     with open(path, encoding="utf-8") as file:
         runs = [json.loads(line) for line in file]
-    return {run["verb"]: f"{run['seconds']} s" for run in runs if run["revision"] == revision}
+    return {run["verb"]: gate_text(run) for run in runs if run["revision"] == revision}
+
+
+def gate_text(run):
+    steps = [" ".join(step.split()) for step in run["steps"]]
+    return ", ".join([f"{run['seconds']} s", *(step for step in steps if step[:3] != "0 s")])
 
 
 # --- the report ---
@@ -162,7 +178,12 @@ def report(root, revision):
     tested, testable = tested_by_name(root, files)
     text = prose.measure(pages(root))
     times = gate_times(revision)
+    yield "lines of src, median of a file", line_counts(files)
+    yield "lines (files) of its folders", ", ".join(
+        f"{folder} {lines} ({count})" for folder, (lines, count) in folder_sizes(files).items())
+    yield f"files below {SMALL} lines", str(sum(len(file.lines) < SMALL for file in files))
     yield "files in the largest folders", top(largest_folders([file.path for file in files]))
+    yield "folders that include each other", str(len(list(tidy.folder_pairs(files))))
     yield "public methods of the widest classes", top(widest(found))
     yield "data members of the largest classes", top(fullest(found))
     for title, lists in read_lists().items():
@@ -171,10 +192,9 @@ def report(root, revision):
         yield f"{name}s in src", str(count_checks(files, name))
     yield "lines with a comment, of .cpp files", f"{comment_share(files):.1%}"
     yield "sources with a test of the same name", f"{tested} of {testable}"
-    yield "lines of src, median of a file", line_counts(files)
     yield "words of README, CONTRIBUTING and docs", str(text.words)
     yield "median sentence there, in words", f"{text.median_sentence:g}"
-    for verb in ("test", "check"):
+    for verb in ("test", "verify", "check"):
         yield f"./dev {verb}", times.get(verb, "not timed here")
 
 
@@ -217,7 +237,7 @@ def main():
     except subprocess.CalledProcessError:
         sys.exit(f"./dev shape: no such revision among {', '.join(names)}")
     print(table(names, columns))
-    sys.exit(any(text.startswith(NO_LIST) for column in columns for text in column.values()))
+    sys.exit(any(text.startswith(NO_LIST) for text in columns[-1].values()))
 
 
 if __name__ == "__main__":

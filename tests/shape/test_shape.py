@@ -83,6 +83,10 @@ class TreeTest(unittest.TestCase):
     def test_comment_lines_are_those_of_cpp_files(self):
         self.assertEqual(shape.comment_share(list(shape.sources(self.root))), 2 / 5)
 
+    def test_folders_are_counted_with_those_in_them(self):
+        sizes = shape.folder_sizes(list(shape.sources(self.root)))
+        self.assertEqual(list(sizes.items()), [("core", (6, 2)), ("http", (1, 1))])
+
     def test_a_test_has_the_name_and_the_folder_of_its_source(self):
         files = list(shape.sources(self.root))
         self.assertEqual(shape.tested_by_name(self.root, files), (1, 2))
@@ -95,12 +99,13 @@ class TreeTest(unittest.TestCase):
         self.assertEqual(said, "no list fits: 1 places lack, first src/**/job.cpp: int b;")
 
     def test_times_are_those_of_the_revision(self):
-        runs = '{"verb": "test", "revision": "b", "seconds": 9}\n' \
-               '{"verb": "test", "revision": "b", "seconds": 8}\n' \
-               '{"verb": "check", "revision": "a", "seconds": 7}\n'
+        runs = '{"verb": "test", "revision": "b", "seconds": 9, "steps": []}\n' \
+               '{"verb": "test", "revision": "b", "seconds": 8, ' \
+               '"steps": ["    7 s  build", "    0 s  setup"]}\n' \
+               '{"verb": "check", "revision": "a", "seconds": 7, "steps": []}\n'
         self.write("times.json", runs)
         path = os.path.join(self.root, "times.json")
-        self.assertEqual(shape.gate_times("b", path), {"test": "8 s"})
+        self.assertEqual(shape.gate_times("b", path), {"test": "8 s, 7 s build"})
         self.assertEqual(shape.gate_times("c", path), {})
 
 
@@ -110,7 +115,7 @@ class ListsTest(unittest.TestCase):
         self.assertGreater(len(lists), 3)
         for each in (each for same in lists.values() for each in same):
             for pattern, text in each["places"]:
-                self.assertRegex(pattern, r"^(src|tests)/")
+                self.assertRegex(pattern, r"^(src|tests|docs)/")
                 self.assertTrue(text.strip(), pattern)
 
     def test_a_list_of_each_title_fits_this_tree(self):

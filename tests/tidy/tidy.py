@@ -332,8 +332,8 @@ def inner_folder(path):
     return "/".join(os.path.dirname(path.removeprefix("src/")).split("/")[:2])
 
 
-def folder_pairs(sources):
-    """Two folders that include each other are one folder, or have an arrow that leads upward."""
+def include_arrows(sources):
+    """{(folder, folder that it includes from): a source that does}"""
     arrows = {}
     for source in sources:
         if not source.is_cpp or source.folder not in FOLDERS:
@@ -343,6 +343,12 @@ def folder_pairs(sources):
             if match:
                 arrow = (inner_folder(source.path), inner_folder(match.group(1)))
                 arrows.setdefault(arrow, source.path)
+    return arrows
+
+
+def folder_pairs(sources):
+    """Two folders that include each other are one folder, or have an arrow that leads upward."""
+    arrows = include_arrows(sources)
     pairs = {(a, b) for a, b in arrows if a < b and (b, a) in arrows}
     for a, b in sorted(pairs):
         yield f"{arrows[a, b]}: {a} and {b} include each other: so does {arrows[b, a]}"
