@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -12,7 +15,7 @@
 #include "faktory/service.hpp"
 #include "server/options/config_file.hpp"
 #include "server/options/config_tables.hpp"
-#include "server/options/option_values.hpp"
+#include "server/options/option_rows.hpp"
 #include "server/process/user.hpp"
 
 namespace millrace::server {
@@ -42,8 +45,7 @@ constexpr const char* kFlagsUsage =
 constexpr const char* kDefaultBinding = "localhost:7419";
 constexpr const char* kDefaultWebBinding = "localhost:7420";
 constexpr const char* kNoWebBinding = ":0";
-constexpr const char* kWebHostVariable = "MILLRACE_WEB_HOST";
-constexpr const char* kWorkerTimeoutVariable = "MILLRACE_WORKER_TIMEOUT";
+constexpr const char* kWebPasswordKey = "web.password";
 constexpr const char* kPasswordFile = "/etc/faktory/password";
 /// After the name of the environment.
 constexpr const char* kNoPassword =
@@ -62,49 +64,39 @@ Outcome<Address> parse_binding(const std::string& text) {
   return address;
 }
 
-/// What the tables `faktory` and `web` of the config files say.
-struct FileSettings {
-  std::string binding;
-  std::string password;
-  std::string description;
-  std::string web_binding;
-  std::string web_password;
-  std::string worker_timeout;
-  std::string web_hosts;
+/// What the tables `faktory` and `web` of the config files say, by key. All keys that have an
+/// effect are there; those that no file has are empty.
+using FileSettings = std::map<std::string, std::string, std::less<>>;
 
-  /// The member that holds the value of `name`; null: the key has no effect.
-  std::string* member(std::string_view name) {
-    if (name == "faktory.binding") return &binding;
-    if (name == "faktory.password") return &password;
-    if (name == "faktory.description") return &description;
-    if (name == "faktory.worker_timeout") return &worker_timeout;
-    if (name == "web.binding") return &web_binding;
-    if (name == "web.hosts") return &web_hosts;
-    return name == "web.password" ? &web_password : nullptr;
+FileSettings no_settings() {
+  FileSettings settings{{kWebPasswordKey, ""}};
+  for (const OptionRow& row : kOptionRows) {
+    if (row.others.faktory.key != nullptr) settings.emplace(row.others.faktory.key, "");
   }
-};
+  return settings;
+}
 
 bool has_settings(std::string_view table) {
   return table == "faktory" || table == "web";
 }
 
 Outcome<FileSettings> read_settings(const ConfigDocument& document, Config& config) {
-  FileSettings settings;
+  FileSettings settings = no_settings();
   for (const Setting& setting : document.settings()) {
     if (!has_settings(setting.path.front())) continue;
     const std::string name = setting.name();
-    std::string* const text = setting.path.size() == 2 ? settings.member(name) : nullptr;
+    const auto found = settings.find(name);
     const bool is_empty_table = setting.path.size() == 1;
-    if (text == nullptr && !is_empty_table) {
+    if (found == settings.end() && !is_empty_table) {
       config.ignored_keys.push_back({.key = setting.shown_name(), .place = setting.place});
     }
-    if (text == nullptr) continue;
+    if (found == settings.end()) continue;
     const bool is_number =
-        text == &settings.worker_timeout && setting.kind == Setting::Kind::kPlain;
+        name == "faktory.worker_timeout" && setting.kind == Setting::Kind::kPlain;
     if (setting.kind != Setting::Kind::kString && !is_number) {
       return Problem{setting.place + ": " + name + " must be a string in quotes"};
     }
-    *text = setting.text;
+    found->second = setting.text;
   }
   return settings;
 }
@@ -140,10 +132,14 @@ constexpr Personality kFaktoryPersonality{
     .checks_host_for_others = false,
     .web_hosts_option = "MILLRACE_WEB_HOST, or to hosts in [web] of the config files"};
 
-/// Those that are read below. What Faktory has no variable for has the one of `millrace serve`.
-constexpr std::array<std::string_view, 5> kReadVariables = {
-    "FAKTORY_ENV", "FAKTORY_PASSWORD", "FAKTORY_SKIP_PASSWORD", kWebHostVariable,
-    kWorkerTimeoutVariable};
+/// What Faktory has no variable for has the one of `millrace serve`.
+bool is_read(std::string_view variable) {
+  const auto is_of_row = [&](const OptionRow& row) {
+    return row.others.faktory.variable != nullptr && row.others.faktory.variable == variable;
+  };
+  return variable == "FAKTORY_ENV" || variable == "FAKTORY_SKIP_PASSWORD" ||
+         std::ranges::any_of(kOptionRows, is_of_row);
+}
 
 /// Whether Kubernetes or Docker has set it, since a service is called like that.
 bool is_of_service(std::string_view name) {
@@ -162,9 +158,7 @@ void note_ignored_variables(Config& config) {
     const bool is_meant =
         (name.starts_with("FAKTORY") || name.starts_with("MILLRACE_")) && !is_of_service(name);
     const bool is_of_redis = name == "REDIS_URL" || name == "REDIS_PROVIDER";
-    const bool is_read =
-        std::find(kReadVariables.begin(), kReadVariables.end(), name) != kReadVariables.end();
-    if (!is_empty && !is_read && (is_meant || is_of_redis)) {
+    if (!is_empty && !is_read(name) && (is_meant || is_of_redis)) {
       ignored.push_back(one_line(name, kShownKeyBytesMax));
     }
   }
@@ -213,7 +207,10 @@ class FlagReader {
   }
 
   std::string* target_of(std::string_view flag) {
-    if (flag == "worker-timeout") return &worker_timeout_;
+    for (std::size_t i = 0; i < kOptionRows.size(); ++i) {
+      const FaktoryNames& names = kOptionRows[i].others.faktory;
+      if (names.flag != nullptr && names.flag == flag && !names.has_own_rules) return &flags_[i];
+    }
     if (flag.size() != 1) return nullptr;
     switch (flag.front()) {
       case 'b':
@@ -248,19 +245,15 @@ class FlagReader {
     }
     const Outcome<FileSettings> files = read_files(directory_, read_.config);
     if (!files) return fail(files.error().text);
-    if (!files->description.empty()) {
-      const auto set = set_description(read_.config.description, files->description);
-      if (!set) return fail("faktory.description: " + set.error().text);
-    }
-    settle_binding(files->binding);
-    settle_web(*files);
-    settle_web_hosts(files->web_hosts);
+    settle_rows(*files);
+    settle_binding(files->at("faktory.binding"));
+    settle_web(files->at("web.binding"));
+    read_.config.web_password = files->at(kWebPasswordKey);
     if (are_same_place(read_.config.faktory, read_.config.web)) {
       return fail("-b and -w are both " + read_.config.web->text() +
                   "; each needs an address of its own");
     }
-    settle_password(files->password);
-    settle_worker_timeout(files->worker_timeout);
+    settle_password(files->at("faktory.password"));
     settle_tls();
     settle_storage();
   }
@@ -282,6 +275,30 @@ class FlagReader {
 
   [[nodiscard]] bool is_development() const { return environment_ == "development"; }
 
+  /// Options that are as with `millrace serve`: a flag wins over a variable, that over the files.
+  void settle_rows(const FileSettings& files) {
+    for (std::size_t i = 0; i < kOptionRows.size(); ++i) {
+      const OptionRow& row = kOptionRows[i];
+      const FaktoryNames& names = row.others.faktory;
+      if (names.has_own_rules) continue;
+      std::string text = names.key == nullptr ? "" : files.at(names.key);
+      std::string source = names.key == nullptr ? "" : names.key;
+      const auto variable =
+          names.variable == nullptr ? std::nullopt : environment_variable(names.variable);
+      if (variable) {
+        text = *variable;
+        source = names.variable;
+      }
+      if (!flags_[i].empty()) {
+        text = flags_[i];
+        source = std::string("-") + names.flag;
+      }
+      if (text.empty()) continue;
+      const Outcome<Done> applied = row.apply(read_.config, text);
+      if (!applied) fail(source + ": " + applied.error().text);
+    }
+  }
+
   /// A flag that is given, with another value than the default, wins over the file.
   void settle_binding(const std::string& from_file) {
     const bool is_default = binding_ == kDefaultBinding;
@@ -291,22 +308,14 @@ class FlagReader {
     read_.config.faktory = *address;
   }
 
-  void settle_web(const FileSettings& files) {
+  void settle_web(const std::string& from_file) {
     const bool is_default = web_binding_ == kDefaultWebBinding;
-    const std::string& text =
-        is_default && !files.web_binding.empty() ? files.web_binding : web_binding_;
+    const std::string& text = is_default && !from_file.empty() ? from_file : web_binding_;
     read_.config.web.reset();
-    read_.config.web_password = files.web_password;
     if (text == kNoWebBinding) return;
     const Outcome<Address> address = parse_binding(text);
     if (!address) return fail(address.error().text);
     read_.config.web = *address;
-  }
-
-  void settle_web_hosts(const std::string& from_file) {
-    const std::optional<std::string> variable = environment_variable(kWebHostVariable);
-    const auto set = set_names(read_.config.web_hosts, variable.value_or(from_file));
-    if (!set) fail((variable ? kWebHostVariable : "web.hosts") + (": " + set.error().text));
   }
 
   void settle_password(const std::string& from_file) {
@@ -316,21 +325,6 @@ class FlagReader {
     const std::string skip = environment_variable("FAKTORY_SKIP_PASSWORD").value_or("");
     const bool is_skipped = skip == "1" || skip == "true" || skip == "yes";
     if (password.empty() && !is_development() && !is_skipped) fail(environment_ + kNoPassword);
-  }
-
-  void settle_worker_timeout(std::string text) {
-    std::string source = "faktory.worker_timeout";
-    if (const auto variable = environment_variable(kWorkerTimeoutVariable)) {
-      text = *variable;
-      source = kWorkerTimeoutVariable;
-    }
-    if (!worker_timeout_.empty()) {
-      text = worker_timeout_;
-      source = "-worker-timeout";
-    }
-    if (text.empty()) return;
-    const auto set = set_timeout(read_.config.worker_timeout, text);
-    if (!set) fail(source + ": " + set.error().text);
   }
 
   void settle_tls() {
@@ -378,7 +372,7 @@ class FlagReader {
   std::string storage_;
   std::string directory_;
   std::string ignored_;
-  std::string worker_timeout_;
+  std::array<std::string, kOptionRows.size()> flags_;  ///< those of `settle_rows`
   FaktoryInvocation read_;
 };
 

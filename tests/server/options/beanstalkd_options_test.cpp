@@ -1,5 +1,9 @@
 #include "server/options/beanstalkd_options.hpp"
 
+#include <algorithm>
+#include <string>
+
+#include "server/options/option_rows.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::server {
@@ -34,6 +38,20 @@ TEST_CASE("beanstalkd options: what nobody says is as beanstalkd has it") {
   CHECK(config.job_bytes_max == 65535);
   CHECK(config.binlog_bytes_max == 10485760);
   CHECK(config.user.empty());
+}
+
+TEST_CASE("beanstalkd options: the table of options has the flags that the help has") {
+  std::string flags = "vVh";
+  for (const OptionRow& row : kOptionRows) flags += row.others.beanstalkd;
+  const std::string help = read_beanstalkd_invocation({"-h"}).errors;
+  std::string shown;
+  for (std::size_t at = help.find("\n -"); at != std::string::npos;
+       at = help.find("\n -", at + 1)) {
+    shown += help[at + 3];
+  }
+  std::sort(flags.begin(), flags.end());
+  std::sort(shown.begin(), shown.end());
+  CHECK(flags == shown);
 }
 
 TEST_CASE("beanstalkd options: values follow their flag, or are attached to it") {

@@ -1,7 +1,11 @@
 #include "server/options/faktory_options.hpp"
 
 #include <filesystem>
+#include <set>
+#include <sstream>
+#include <string>
 
+#include "server/options/option_rows.hpp"
 #include "support/doctest.hpp"
 #include "support/scratch.hpp"
 #include "support/variable.hpp"
@@ -63,6 +67,19 @@ class Home {
 };
 
 }  // namespace
+
+TEST_CASE("faktory options: the table of options has the flags that the help has") {
+  std::set<std::string> flags = {"e", "c", "l", "v", "h"};
+  for (const OptionRow& row : kOptionRows) {
+    if (row.others.faktory.flag != nullptr) flags.insert(row.others.faktory.flag);
+  }
+  std::set<std::string> shown;
+  std::istringstream help(read_faktory_invocation({"-h"}).output);
+  for (std::string line; std::getline(help, line);) {
+    if (line.starts_with(" -")) shown.insert(line.substr(2, line.find(' ', 2) - 2));
+  }
+  CHECK(flags == shown);
+}
 
 TEST_CASE("faktory options: clients and web pages at one address are refused") {
   const Home home;
