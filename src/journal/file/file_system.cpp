@@ -83,7 +83,12 @@ class PosixFile final : public File {
         return ::pread(descriptor_.get(), into.data() + filled, into.size() - filled,
                        static_cast<off_t>(offset + filled));
       });
-      if (got < 0) return failed_to("read", path_, errno);
+      if (got < 0) {
+        const bool is_of_disk = errno == EIO;
+        Problem problem = failed_to("read", path_, errno);
+        problem.is_passing = is_of_disk;
+        return problem;
+      }
       // The end of the file: the caller sees a short read.
       if (got == 0) break;
       filled += static_cast<std::size_t>(got);

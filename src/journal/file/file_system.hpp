@@ -25,6 +25,7 @@ class File {
   virtual Outcome<Done> write(std::uint64_t offset, std::span<const std::string_view> parts) = 0;
 
   /// Fills `into` from `offset` on; answers how many bytes that were: fewer only at the file's end.
+  /// A problem that is passing: the disk does not give some of these bytes (EIO).
   virtual Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into) = 0;
 
   /// These bytes will soon be read; the system may fetch them in the meantime. Does not wait.

@@ -65,6 +65,10 @@ std::string no_records(const Problem& problem) {
   return "a batch that is no sequence of records: " + problem.text;
 }
 
+std::string cannot_be_read(std::uint64_t offset) {
+  return "it cannot be read at offset " + std::to_string(offset) + ": Input/output error";
+}
+
 std::string lacks_its_end(std::uint64_t missing_bytes) {
   return "the last " + std::to_string(missing_bytes) +
          " bytes of the log, as it was when the server stopped, are missing or damaged";
@@ -122,18 +126,45 @@ Outcome<Done> check_named(FileSystem& files, const std::string& path) {
 }
 
 Outcome<std::string> contents_of(FileSystem& files, const std::string& path) {
+  Outcome<Readable> readable = readable_of(files, path);
+  if (!readable) return readable.error();
+  if (readable->gaps.empty()) return std::move(readable->bytes);
+  const std::uint64_t gap = readable->gaps.front();
+  Problem problem = damage(path, gap, cannot_be_read(gap));
+  problem.is_passing = true;
+  return problem;
+}
+
+Outcome<Readable> readable_of(FileSystem& files, const std::string& path) {
   const Outcome<std::unique_ptr<File>> file = files.open(path, FileSystem::Access::kRead);
   if (!file) return file.error();
   const Outcome<std::uint64_t> size = (*file)->size();
   if (!size) return size.error();
-  std::string bytes(*size, '\0');
-  const Outcome<std::size_t> got = (*file)->read(0, bytes);
-  if (!got) return got.error();
-  bytes.resize(*got);
+  Readable readable{.bytes = std::string(*size, '\0'), .gaps = {}};
+  const Outcome<std::size_t> got = (*file)->read(0, readable.bytes);
+  if (!got && !got.error().is_passing) return got.error();
+  if (got) readable.bytes.resize(*got);
+  if (!got) readable.gaps = read_in_pieces(**file, 0, readable.bytes);
   // A running server may have removed the segment and reused its file: then these bytes are of
   // another place in the log.
   const Outcome<Done> named = check_named(files, path);
-  return named ? Outcome<std::string>(std::move(bytes)) : named.error();
+  return named ? Outcome<Readable>(std::move(readable)) : named.error();
+}
+
+std::vector<std::uint64_t> read_in_pieces(File& file, std::uint64_t offset, std::span<char> into,
+                                          std::size_t gaps_max) {
+  std::vector<std::uint64_t> gaps;
+  while (!into.empty() && gaps.size() < gaps_max) {
+    const std::size_t to_next = kGapBytes - offset % kGapBytes;
+    const std::span<char> piece = into.first(std::min(into.size(), to_next));
+    if (!file.read(offset, piece)) {
+      std::ranges::fill(piece, '\xff');
+      gaps.push_back(offset);
+    }
+    offset += piece.size();
+    into = into.subspan(piece.size());
+  }
+  return gaps;
 }
 
 }  // namespace millrace::journal

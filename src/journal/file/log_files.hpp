@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +46,9 @@ inline constexpr const char* kExtentName = "extent";
 inline constexpr std::string_view kHeaderNotWhole = "the segment header is not whole";
 inline constexpr std::string_view kNotWhole = "a frame that was already durable is damaged";
 
+/// What is wrong with bytes that the disk does not give, at that offset of a file.
+[[nodiscard]] std::string cannot_be_read(std::uint64_t offset);
+
 /// What is wrong with a frame that is whole, though its payload cannot be read.
 [[nodiscard]] std::string no_records(const Problem& problem);
 
@@ -67,6 +72,24 @@ inline constexpr std::string_view kNotWhole = "a frame that was already durable 
 [[nodiscard]] Outcome<Done> check_named(FileSystem& files, const std::string& path);
 
 /// The file's bytes. A problem when it loses its name meanwhile: it may become something else then.
+/// One that is passing: the disk does not give them all.
 [[nodiscard]] Outcome<std::string> contents_of(FileSystem& files, const std::string& path);
+
+/// A file that is read in spite of read errors is read in pieces of this length.
+inline constexpr std::uint64_t kGapBytes = 4096;
+
+struct Readable {
+  std::string bytes;
+  std::vector<std::uint64_t> gaps;  ///< the offsets of the pieces that are only filled up
+};
+
+/// The same, as far as the disk gives them.
+[[nodiscard]] Outcome<Readable> readable_of(FileSystem& files, const std::string& path);
+
+/// Fills `into` from `offset` on, piece by piece. What the disk does not give becomes 0xff: no
+/// frame begins with such bytes, and they are not mistaken for room that was never written. Ends
+/// after `gaps_max` pieces of that kind, and answers where in the file they are.
+std::vector<std::uint64_t> read_in_pieces(File& file, std::uint64_t offset, std::span<char> into,
+                                          std::size_t gaps_max = SIZE_MAX);
 
 }  // namespace millrace::journal

@@ -19,6 +19,8 @@ Outcome<bool> is_zero_from(File& file, std::uint64_t offset) {
   std::vector<char> chunk(kChunkBytes);
   for (;;) {
     const Outcome<std::size_t> got = file.read(offset, chunk);
+    // What the disk does not give may be anything.
+    if (!got && got.error().is_passing) return false;
     if (!got) return got.error();
     if (*got == 0) return true;
     const auto end = chunk.begin() + static_cast<std::ptrdiff_t>(*got);
@@ -46,7 +48,8 @@ Outcome<LogReader> LogReader::open(FileSystem& files, std::string directory) {
   std::optional<LogExtent> extent;
   if (names->has_extent) {
     const Outcome<std::optional<LogExtent>> read = read_extent(files, reader.directory_);
-    if (!read) return read.error();
+    // Nobody is to try again.
+    if (!read) return Problem{read.error().text};
     extent = *read;
   }
   // Whoever writes to the log may have begun a segment between the two.
@@ -80,6 +83,7 @@ Outcome<Done> LogReader::add_segment(Lsn first, bool is_last) {
   if (!file) return file.error();
   std::string bytes(kSegmentHeaderBytes, '\0');
   const Outcome<std::size_t> got = (*file)->read(0, bytes);
+  if (!got && got.error().is_passing) return damage(path_of(first), 0, cannot_be_read(0));
   if (!got) return got.error();
   bytes.resize(*got);
   // Before damage: a newer program's journal is whole, and must not be salvaged.
@@ -144,9 +148,9 @@ Outcome<LogEnd> LogReader::replay(const Journal::Visitor& visitor) const {
   LogEnd log{.end = begun_.value_or(0), .durable = begun_.value_or(0), .cut_bytes = 0};
   std::string bytes;
   for (const Segment& segment : segments_) {
-    const Outcome<Done> loaded = load(segment, bytes);
-    if (!loaded) return loaded.error();
-    const Outcome<LogEnd> walked = walk(segment, bytes, visitor);
+    const Outcome<Gap> gap = load(segment, bytes);
+    if (!gap) return gap.error();
+    const Outcome<LogEnd> walked = walk(segment, bytes, *gap, visitor);
     if (!walked) return walked.error();
     log = *walked;
   }
@@ -161,7 +165,7 @@ Outcome<LogEnd> LogReader::replay(const Journal::Visitor& visitor) const {
 
 /// Whole segments at once: one call, and frames need no copies. The file of a sealed one may be
 /// longer than its part of the log.
-Outcome<Done> LogReader::load(const Segment& segment, std::string& bytes) const {
+Outcome<LogReader::Gap> LogReader::load(const Segment& segment, std::string& bytes) const {
   const Lsn first = segment.header.first;
   const Outcome<std::unique_ptr<File>> file =
       files_->open(path_of(first), FileSystem::Access::kRead);
@@ -173,13 +177,19 @@ Outcome<Done> LogReader::load(const Segment& segment, std::string& bytes) const 
   if (bytes.capacity() < wanted) reset(bytes, 0);
   bytes.resize(wanted);
   const Outcome<std::size_t> got = (*file)->read(0, bytes);
-  if (!got) return got.error();
+  if (!got && !got.error().is_passing) return got.error();
+  if (!got) {
+    const auto gaps = read_in_pieces(**file, 0, bytes, 1);
+    if (gaps.empty()) return Gap();
+    bytes.resize(gaps.front());
+    return Gap(gaps.front());
+  }
   if (*got < bytes.size())
     return damage(path_of(first), *got, "the file became shorter while it was read");
-  return Done{};
+  return Gap();
 }
 
-Outcome<LogEnd> LogReader::walk(const Segment& segment, std::string_view bytes,
+Outcome<LogEnd> LogReader::walk(const Segment& segment, std::string_view bytes, Gap gap,
                                 const Journal::Visitor& visitor) const {
   const Lsn first = segment.header.first;
   const std::uint64_t salt = segment.header.salt;
@@ -195,6 +205,7 @@ Outcome<LogEnd> LogReader::walk(const Segment& segment, std::string_view bytes,
     offset += frame->bytes;
   }
   log.end = first + offset;
+  if (gap) return damage(path_of(first), offset, cannot_be_read(*gap));
   if (offset == bytes.size()) {
     // A segment is synced before the next one begins.
     if (segment.sealed_at) log.durable = log.end;

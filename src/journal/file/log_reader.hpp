@@ -30,8 +30,8 @@ struct LogEnd {
 ///
 /// It tells a torn tail from damage. Frames that a crash cut short are expected in the last
 /// segment: nobody was told that they are durable. The log ends before the first of them.
-/// Everything else that is not as it was written is damage, and a problem: one line with the file,
-/// the offset and the remedy.
+/// Everything else that is not as it was written, or that the disk does not give, is damage, and a
+/// problem: one line with the file, the offset and the remedy.
 class LogReader {
  public:
   /// Finds the segments and checks their headers. `files` must outlive the reader.
@@ -65,8 +65,10 @@ class LogReader {
   Outcome<Done> add_segment(Lsn first, bool is_last);
   [[nodiscard]] Outcome<Done> check_lengths() const;
   [[nodiscard]] Outcome<Done> check_ends(const std::optional<LogExtent>& before) const;
-  [[nodiscard]] Outcome<Done> load(const Segment& segment, std::string& bytes) const;
-  [[nodiscard]] Outcome<LogEnd> walk(const Segment& segment, std::string_view bytes,
+  /// The offset where the disk does not give the bytes, which end there; nullopt: it gives all.
+  using Gap = std::optional<std::uint64_t>;
+  [[nodiscard]] Outcome<Gap> load(const Segment& segment, std::string& bytes) const;
+  [[nodiscard]] Outcome<LogEnd> walk(const Segment& segment, std::string_view bytes, Gap gap,
                                      const Journal::Visitor& visitor) const;
   [[nodiscard]] std::string path_of(Lsn first) const;
 

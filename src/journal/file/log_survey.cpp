@@ -34,10 +34,19 @@ class Surveyor {
   /// The facts about a segment, without its bytes.
   struct Place {
     Lsn first = 0;
-    std::optional<Lsn> sealed_at;  ///< where the next one begins
-    bool breaks_off = false;       ///< before that
+    std::optional<Lsn> sealed_at;          ///< where the next one begins
+    bool breaks_off = false;               ///< before that
+    std::vector<std::uint64_t> gaps = {};  ///< see `Readable`
+
+    /// The first gap between these offsets.
+    [[nodiscard]] std::optional<std::uint64_t> gap_in(std::size_t begin, std::size_t end) const {
+      const auto gap = std::ranges::find_if(
+          gaps, [=](std::uint64_t at) { return at < end && at + kGapBytes > begin; });
+      return gap == gaps.end() ? std::nullopt : std::optional(*gap);
+    }
   };
 
+  Outcome<std::optional<LogExtent>> find_extent();
   Outcome<Done> read_headers(const std::vector<Lsn>& segments);
   Outcome<Done> take_file(Place place);
   void check_end();
@@ -141,13 +150,14 @@ Outcome<Done> Surveyor::take_frames(const SegmentHeader& header, const Place& se
     const bool is_tail = next >= bytes.size();
     // The last segment may end with room that was never written.
     const std::size_t end = is_last && is_tail ? offset + bytes_in_use(rest) : next;
-    if (is_last && is_torn(rest, place, is_tail)) {
+    const auto gap = segment.gap_in(offset, end);
+    if (is_last && !gap && is_torn(rest, place, is_tail)) {
       survey_.segments.back().torn_bytes = bytes_in_use(rest);
       break;
     }
     // The missing end is noted once, by `take_file`.
-    if (is_tail && segment.breaks_off) break;
-    note(offset, end, std::string(kNotWhole));
+    if (is_tail && segment.breaks_off && !gap) break;
+    note(offset, end, gap ? cannot_be_read(*gap) : std::string(kNotWhole));
     offset = end;
     if (is_tail) break;
   }
@@ -157,8 +167,10 @@ Outcome<Done> Surveyor::take_frames(const SegmentHeader& header, const Place& se
 
 Outcome<Done> Surveyor::take_damaged_header(const Place& place, std::string_view bytes) {
   const auto header = decode_segment_header(bytes);
-  const std::string what = header ? "the header belongs to " + segment_name(header->first)
-                                  : std::string(kHeaderNotWhole);
+  const auto gap = place.gap_in(0, kSegmentHeaderBytes);
+  const std::string what = gap      ? cannot_be_read(*gap)
+                           : header ? "the header belongs to " + segment_name(header->first)
+                                    : std::string(kHeaderNotWhole);
   const std::optional<SegmentHeader> guessed = guess_header(place.first, bytes);
   if (guessed) {
     note(0, kSegmentHeaderBytes, what);
@@ -198,19 +210,21 @@ void Surveyor::note_writer(std::uint64_t salt) {
 
 Outcome<Done> Surveyor::take_file(Place place) {
   survey_.segments.push_back({.first = place.first});
-  Outcome<std::string> bytes = contents_of(files_, path_of(place.first));
+  Outcome<Readable> readable = readable_of(files_, path_of(place.first));
   // A check cannot tell whether it is whole. A salvage does without it.
-  if (!bytes && purpose_ == Purpose::kCheck) return bytes.error();
-  if (!bytes) {
-    note(std::nullopt, std::nullopt, "it cannot be read: " + bytes.error().text);
+  if (!readable && purpose_ == Purpose::kCheck) return readable.error();
+  if (!readable) {
+    note(std::nullopt, std::nullopt, "it cannot be read: " + readable.error().text);
     return Done{};
   }
-  const std::size_t size = bytes->size();
+  std::string& bytes = readable->bytes;
+  place.gaps = std::move(readable->gaps);
+  const std::size_t size = bytes.size();
   const std::size_t part = place.sealed_at ? *place.sealed_at - place.first : size;
   // A segment ends where the next one begins, though its file may be longer.
-  bytes->resize(std::min(size, part));
+  bytes.resize(std::min(size, part));
   place.breaks_off = size >= kSegmentHeaderBytes && size < part;
-  const Outcome<Done> taken = take_segment(place, *bytes);
+  const Outcome<Done> taken = take_segment(place, bytes);
   if (taken && !place.sealed_at) check_end();
   if (taken && place.breaks_off) note(size, std::nullopt, breaks_off_before(*place.sealed_at));
   return taken;
@@ -226,8 +240,18 @@ void Surveyor::check_end() {
   note(last.bytes, std::nullopt, lacks_its_end(extent_->end - end));
 }
 
+/// None, and damage, where the disk does not give it.
+Outcome<std::optional<LogExtent>> Surveyor::find_extent() {
+  auto extent = extent_in(files_, directory_);
+  if (extent || !extent.error().is_passing) return extent;
+  if (survey_.damages.empty()) {
+    survey_.damages.push_back({.file = kExtentName, .at = 0, .what = cannot_be_read(0)});
+  }
+  return std::optional<LogExtent>();
+}
+
 Outcome<Survey> Surveyor::run() {
-  const auto before = extent_in(files_, directory_);
+  const auto before = find_extent();
   if (!before) return before.error();
   extent_ = *before;
   const Outcome<std::vector<Lsn>> segments = segments_in(files_, directory_);
@@ -235,7 +259,7 @@ Outcome<Survey> Surveyor::run() {
   if (segments->empty() && !extent_) return Problem{directory_ + " holds no journal"};
   if (const auto read = read_headers(*segments); !read) return read.error();
   // Whoever writes to the log meanwhile removes segments after the extent has said so.
-  const auto after = extent_in(files_, directory_);
+  const auto after = find_extent();
   if (!after) return after.error();
   survey_.has_extent = extent_ && *after;
   const auto miss = [&](Lsn first) {

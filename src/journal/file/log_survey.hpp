@@ -63,7 +63,7 @@ enum class Purpose {
 };
 
 /// Reads all segments of `directory`, one at a time, and changes nothing. A problem: no journal is
-/// there, it cannot be listed, a segment is of another version or, for `kCheck`, cannot be read.
+/// there, it cannot be listed, a segment is of another version or, for `kCheck`, cannot be opened.
 [[nodiscard]] Outcome<Survey> survey(FileSystem& files, const std::string& directory,
                                      Purpose purpose, const BatchTaker& take);
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <utility>
 
 #include "base/check.hpp"
+#include "journal/file/log_files.hpp"
 
 namespace millrace::journal {
 namespace {
@@ -16,8 +16,7 @@ namespace {
 /// Descriptors are few. Jobs of a queue are near each other, so a few segments serve most reads.
 constexpr std::size_t kOpenSegmentsMax = 8;
 
-/// A stretch that cannot be read as a whole is read in pieces of this length, unless it is long.
-constexpr std::size_t kSoundPieceBytes = 512;
+/// A longer stretch is not read in pieces.
 constexpr std::size_t kReadInPiecesMax = std::size_t{1} << 20;
 
 /// The system failed to read, and may not fail the next time.
@@ -114,12 +113,7 @@ std::optional<std::string> LogWindow::find_beyond_damage(const Stretch& stretch,
   const Lsn offset = stretch.begin - stretch.segment;
   std::string bytes(stretch.end - stretch.begin, '\0');
   if (!(*segment)->file->read(offset, bytes) && bytes.size() <= kReadInPiecesMax) {
-    for (std::size_t at = 0; at < bytes.size(); at += kSoundPieceBytes) {
-      const std::size_t length = std::min(kSoundPieceBytes, bytes.size() - at);
-      const std::span piece(bytes.data() + at, length);
-      // No frame is found in zeros.
-      if (!(*segment)->file->read(offset + at, piece)) std::ranges::fill(piece, '\0');
-    }
+    read_in_pieces(*(*segment)->file, offset, bytes);
   }
   const std::size_t wanted = begin - stretch.begin;
   for (std::size_t at = 0; at < wanted; at += kFrameAlignment) {

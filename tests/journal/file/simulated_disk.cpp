@@ -41,6 +41,10 @@ class SimulatedFile final : public File {
   Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into) override {
     const std::lock_guard guard(disk_.mutex_);
     if (!disk_.is_powered_) return powerless();
+    if (offset < node_->unreadable_at + node_->unreadable_bytes &&
+        offset + into.size() > node_->unreadable_at) {
+      return Problem{.text = "cannot read: simulated", .is_passing = true};
+    }
     if (offset >= node_->now.size()) return std::size_t{0};
     return node_->now.copy(into.data(), into.size(), offset);
   }
@@ -89,6 +93,13 @@ class SimulatedLock final : public Lock {
 void SimulatedDisk::fail_writes(bool fails) {
   const std::lock_guard guard(mutex_);
   fails_writes_ = fails;
+}
+
+void SimulatedDisk::fail_reads(const std::string& path, std::uint64_t offset, std::uint64_t bytes) {
+  const std::lock_guard guard(mutex_);
+  Node& node = *names_.at(path);
+  node.unreadable_at = offset;
+  node.unreadable_bytes = bytes;
 }
 
 void SimulatedDisk::set_capacity(std::uint64_t bytes) {

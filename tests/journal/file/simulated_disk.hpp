@@ -26,6 +26,9 @@ class SimulatedDisk final : public FileSystem {
 
   void fail_writes(bool fails);
 
+  /// The disk gives none of these bytes of the file.
+  void fail_reads(const std::string& path, std::uint64_t offset, std::uint64_t bytes);
+
   /// The disk has room for so many bytes; longer files are refused as out of space.
   void set_capacity(std::uint64_t bytes);
   /// From now on it has this much room besides what it holds.
@@ -108,6 +111,8 @@ class SimulatedDisk final : public FileSystem {
     std::string now;
     std::string stored;
     std::vector<Change> unsynced;
+    std::uint64_t unreadable_at = 0;
+    std::uint64_t unreadable_bytes = 0;
   };
   using Names = std::map<std::string, std::shared_ptr<Node>>;
 

@@ -43,7 +43,9 @@ class FaultyFile final : public File {
 
   Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into) override {
     if (disk_.is_dead()) return dead();
-    if (disk_.strikes(Fault::kFailedRead)) return Problem{"a read failed, as planned"};
+    if (disk_.strikes(Fault::kFailedRead)) {
+      return Problem{.text = "a read failed, as planned", .is_passing = true};
+    }
     if (!into.empty() && disk_.strikes(Fault::kShortRead)) {
       into = into.first(disk_.random_.below(into.size()));
     }
