@@ -22,6 +22,7 @@ struct Tally {
   std::uint64_t jobs_expired = 0;            ///< `expires_at` passed before a run began
   std::uint64_t workers_reaped = 0;
   std::uint64_t bodies_unreadable = 0;   ///< jobs whose body the log did not give
+  std::uint64_t jobs_set_aside = 0;      ///< dead now, since their bodies are to be read again
   std::uint64_t jobs_lost = 0;           ///< came back, or died, since their workers were gone
   std::uint64_t dead_purged = 0;         ///< pushed jobs that were dead for too long, or too many
   std::uint64_t cron_enqueued = 0;       ///< runs of cron entries whose job was pushed

@@ -86,13 +86,21 @@ void look_at_limit(const Broker& broker, std::vector<Concern>& found) {
 }
 
 void look_at_bodies(const View& view, std::vector<Concern>& found) {
-  const std::size_t count = view.jobs().unreadable_count();
-  if (count == 0) return;
-  found.push_back({.level = Level::kTrouble,
-                   .kind = "bodies",
-                   .text = concat("The journal has lost the ", count == 1 ? "body" : "bodies",
-                                  " of ", count_of(count, "job"), ", which cannot run"),
-                   .queue = {}});
+  const std::uint64_t unreadable = view.jobs().unreadable_count();
+  // Of those that are deleted meanwhile, the broker learns when it reads their bodies again.
+  const std::uint64_t aside = std::min(unreadable, view.tally().jobs_set_aside);
+  const auto add = [&found](std::uint64_t jobs, const char* kind, std::string_view begin,
+                            std::string_view end) {
+    if (jobs == 0) return;
+    found.push_back(
+        {.level = Level::kTrouble,
+         .kind = kind,
+         .text = concat(begin, jobs == 1 ? "body" : "bodies", " of ", count_of(jobs, "job"), end),
+         .queue = {}});
+  };
+  add(unreadable - aside, "bodies", "The journal has lost the ", ", which cannot run");
+  add(aside, "bodies_awaited", "The disk cannot read the ",
+      " now; the server tries again every minute");
 }
 
 std::string text_of_fullness(const Broker& broker) {

@@ -1,5 +1,6 @@
 #include "http/routes/attention.hpp"
 
+#include "core/spilling_broker.hpp"
 #include "http/web_fixture.hpp"
 #include "support/doctest.hpp"
 
@@ -16,6 +17,28 @@ TEST_CASE("overview: says so when jobs come near --memory-limit") {
   CHECK(concern["kind"] == "memory");
   CHECK(concern["text"] == "Jobs use 95 % of --memory-limit; at 100 % new jobs are refused");
   CHECK(web.read("/api/v1/server")["job_memory_bytes_max"] == taken + taken / 20);
+}
+
+TEST_CASE("overview: bodies that may be read later are not called lost") {
+  test::MemoryLog log;
+  WebFixture web;
+  web.ledger.memory().limit(log, std::size_t{1} << 20);
+  for (int i = 0; i < 3; ++i) web.put("body");
+  web.ledger.place(log.append(kOnlyEpoch, web.ledger.take_batch())->begin);
+  for (JobId id = 1; id <= 3; ++id) web.ledger.store().jobs().bodies().spill(*web.find(id));
+  log.is_broken = true;
+  const ClientId client = web.worker("w");
+  for (JobId id = 1; id <= 3; ++id) {
+    CHECK_FALSE(web.broker.connections().reserve_job(client, id, web.now));
+    log.is_passing = true;
+  }
+  const Json concerns = web.read("/api/v1/overview")["attention"];
+  REQUIRE(concerns.size() == 2);
+  CHECK(concerns[0]["kind"] == "bodies");
+  CHECK(concerns[0]["text"] == "The journal has lost the body of 1 job, which cannot run");
+  CHECK(concerns[1]["kind"] == "bodies_awaited");
+  CHECK(concerns[1]["text"] ==
+        "The disk cannot read the bodies of 2 jobs now; the server tries again every minute");
 }
 
 TEST_CASE("overview: says so in drain mode") {

@@ -6,8 +6,6 @@
 namespace millrace {
 namespace {
 
-constexpr std::string_view kErrtype = "BodyUnreadable";
-
 /// The path of a segment may be long.
 constexpr std::size_t kWhyBytesMax = 1024;
 
@@ -29,7 +27,7 @@ void UnreadableBodies::end_run(const Job& job, Time now) {
 void UnreadableBodies::set_aside(const Job& job, Time now) {
   if (const auto place = awaited_.find(job.id); place != awaited_.end()) {
     Awaited& awaited = place->second;
-    awaited.is_set_aside = true;
+    if (!std::exchange(awaited.is_set_aside, true)) ++tally_.jobs_set_aside;
     if (!job.has_mark(job_marks::kBodyUnreadable)) {
       if (job.history) awaited.failure = job.history->failure;
       mark(job, awaited.why, now);
@@ -55,11 +53,10 @@ void UnreadableBodies::read_again(Time now, absl::FunctionRef<void(const Job& jo
       work(now);
       // Without a word of it, the log has no body of the job any more.
       const auto again = awaited_.find(id);
-      if (again != awaited_.end() && again->second.is_read_again) awaited_.erase(again);
+      if (again != awaited_.end() && again->second.is_read_again) stop_awaiting(id);
       continue;
     }
-    Awaited over = std::move(awaited->second);
-    awaited_.erase(awaited);
+    Awaited over = *stop_awaiting(id);
     const bool is_aside = over.is_set_aside && job != nullptr && job->state == JobState::kDead &&
                           job->has_mark(job_marks::kBodyUnreadable);
     if (!is_aside || !events_.may_come_back(*job, now)) continue;
@@ -82,7 +79,7 @@ void UnreadableBodies::see_to(const Bodies::Missing& missing, Time now) {
     if (admission_.admits_jobs()) return;
   } else {
     // Not counted again if it was awaited.
-    if (awaited_.erase(job->id) == 0 && !job->has_mark(job_marks::kBodyUnreadable)) {
+    if (!stop_awaiting(job->id) && !job->has_mark(job_marks::kBodyUnreadable)) {
       report(*job, missing.why);
     }
     note_damage(*job, now);
@@ -105,6 +102,13 @@ bool UnreadableBodies::await(const Job& job, const std::string& why, Time now) {
   due_.push_back({.at = now + kReadAgainAfter, .job = job.id});
   bodies().set_awaited(true);
   return true;
+}
+
+std::optional<UnreadableBodies::Awaited> UnreadableBodies::stop_awaiting(JobId id) {
+  auto awaited = awaited_.extract(id);
+  if (awaited.empty()) return std::nullopt;
+  if (awaited.mapped().is_set_aside) --tally_.jobs_set_aside;
+  return std::move(awaited.mapped());
 }
 
 /// As if it had not been away.
@@ -130,9 +134,9 @@ void UnreadableBodies::mark(const Job& job, std::string_view why, Time now) {
     std::string before;
     if (const Failure* const former = job.failure()) {
       failure = *former;
-      before = "; before that, " + former->errtype + ": " + former->message;
+      before.append(kBeforeThat).append(former->errtype + ": " + former->message);
     }
-    failure.errtype = kErrtype;
+    failure.errtype = kUnreadableErrtype;
     failure.message = "body unreadable: ";
     failure.message.append(why.substr(0, kWhyBytesMax)).append(before);
     fields.edit_history().failure = std::move(failure);

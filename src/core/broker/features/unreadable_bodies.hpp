@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -71,6 +72,7 @@ class UnreadableBodies {
   void mark(const Job& job, std::string_view why, Time now);
   void report(const Job& job, std::string_view why);
   void bury(const Job& job, JobFields fields, Time now);
+  std::optional<Awaited> stop_awaiting(JobId id);
   void note_damage(const Job& job, Time now);
   void restore(const Job& job, Box<Failure> failure, Time now);
   [[nodiscard]] Bodies& bodies() { return ledger_.store().jobs().bodies(); }
@@ -87,6 +89,10 @@ class UnreadableBodies {
 /// When a body that the system failed to read is read once more.
 inline constexpr Duration kReadAgainAfter = 60s;
 inline constexpr int kReadAgainMax = 10;
+
+/// The error of such a job. It is followed by what the job had failed of before, if anything.
+inline constexpr std::string_view kUnreadableErrtype = "BodyUnreadable";
+inline constexpr std::string_view kBeforeThat = "; before that, ";
 
 /// How many jobs in a row a look for one to run finds without their bodies before it is put off,
 /// and how many bodies a turn reads again.

@@ -348,6 +348,8 @@ void show_features(const FeatureCounts& counts, const Tally& tally, MetricsPage&
        "Jobs whose body could not be read from the journal.", tally.bodies_unreadable},
       {"millrace_unreadable_jobs", "gauge",
        "Jobs that cannot run since their body could not be read.", counts.unreadable},
+      {"millrace_jobs_set_aside", "gauge",
+       "Of these, jobs that run once their body can be read again.", tally.jobs_set_aside},
       {"millrace_tracked_jobs", "gauge", "Jobs that are tracked.", counts.tracked_jobs},
       {"millrace_tracks", "gauge", "Jobs of which a progress or an end is remembered.",
        counts.tracks},

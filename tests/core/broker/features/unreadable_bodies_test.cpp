@@ -305,6 +305,25 @@ TEST_CASE("unreadable body: a job that was to run is ready again in its place, a
   }
 }
 
+TEST_CASE("unreadable body: jobs that may come back are counted until they do, or are given up") {
+  Spoiled spoiled;
+  BrokerFixture& fixture = spoiled.fixture;
+  const Tally& tally = fixture.broker.view().tally();
+  spoiled.broker.log.is_passing = true;
+  CHECK(fixture.reserve(fixture.client()) == 2);
+  CHECK_FALSE(fixture.broker.connections().reserve_job(fixture.client(), 1, fixture.now));
+  CHECK(tally.jobs_set_aside == 1);
+  SUBCASE("ready again") {
+    spoiled.mend();
+  }
+  SUBCASE("damage") {}
+  SUBCASE("gone") {
+    CHECK(fixture.broker.connections().remove(0, 1, fixture.now));
+  }
+  fixture.advance(kReadAgainAfter);
+  CHECK(tally.jobs_set_aside == 0);
+}
+
 TEST_CASE("unreadable body: a pushed job without it is not among the dead that are purged") {
   SpillingBroker small(0);
   for (int i = 0; i < 3; ++i) small.fixture.push(kBody);
