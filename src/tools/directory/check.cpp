@@ -6,10 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.hpp"
+#include "core/broker/features/unreadable_bodies.hpp"
 #include "core/state/ledger.hpp"
 #include "http/kit/input.hpp"
 #include "http/kit/text.hpp"
 #include "journal/file/file_system.hpp"
+#include "journal/file/log_files.hpp"
 #include "journal/file/log_format.hpp"
 #include "journal/file/log_names.hpp"
 #include "journal/file/log_survey.hpp"
@@ -102,11 +105,40 @@ void append_log(const journal::Survey& found, const Contents& contents, std::str
               last.torn_bytes == 0 ? "none" : std::to_string(last.torn_bytes).append(what), out);
 }
 
-void append_jobs(const Store& store, std::string& out) {
+/// In the words of the server that found it, without what the job had died of before.
+std::string unreadable_text(const Job& job, const Store& store) {
+  std::string text = http::concat("job ", job.id, ", queue ", store.queues().at(job.queue).name);
+  const Failure* const failure = job.failure();
+  if (failure == nullptr || failure->errtype != kUnreadableErrtype) return text;
+  return text + ": " + harmless(failure->message.substr(0, failure->message.find(kBeforeThat)));
+}
+
+std::vector<std::string> unreadable_jobs(const Store& store) {
+  const Jobs& jobs = store.jobs();
+  std::vector<JobId> ids;
+  for (JobSlot slot = 0; slot < jobs.slot_end() && jobs.unreadable_count() > 0; ++slot) {
+    const Job* const job = jobs.in_slot(slot);
+    if (job != nullptr && job->has_mark(job_marks::kBodyUnreadable)) ids.push_back(job->id);
+  }
+  std::ranges::sort(ids);
+  std::vector<std::string> lines;
+  for (const JobId id : ids) {
+    if (lines.size() == kUnreadableNamed) break;
+    lines.push_back(unreadable_text(*jobs.find(id), store));
+  }
+  if (ids.size() <= lines.size()) return lines;
+  lines.push_back("and " + http::grouped(ids.size() - lines.size()) + " more");
+  return lines;
+}
+
+void append_jobs(const Store& store, const std::vector<std::string>& unreadable, std::string& out) {
   append_line("jobs", states_text(count_jobs(store)), out);
   if (const std::size_t lost = store.jobs().unreadable_count(); lost > 0) {
-    append_line("warning", http::count_of(lost, "job") + " whose body could not be read", out);
+    append_line("warning",
+                http::count_of(lost, "job") + " whose body could not be read: " + kUnreadableAdvice,
+                out);
   }
+  for (const std::string& line : unreadable) append_line("unreadable", line, out);
   for (const auto& [created, id] : store.queues().by_creation()) {
     const Queue& queue = store.queues().at(id);
     append_line("queue " + queue.name,
@@ -116,11 +148,13 @@ void append_jobs(const Store& store, std::string& out) {
 }
 
 std::string report(const std::string& directory, const journal::Survey& found,
-                   const Contents& contents) {
+                   const Contents& contents, const std::vector<std::string>& unreadable) {
   std::string out;
   append_log(found, contents, out);
-  append_jobs(contents.ledger.store(), out);
-  if (!found.has_extent) {
+  append_jobs(contents.ledger.store(), unreadable, out);
+  const bool is_named =
+      !found.damages.empty() && found.damages.front().file == journal::kExtentName;
+  if (!found.has_extent && !is_named) {
     append_line("warning",
                 "the file `extent` is missing or damaged, so missing segments at the beginning or "
                 "end of the log cannot be detected; the next start writes it again",
@@ -183,7 +217,9 @@ Outcome<JournalReport> check_journal(const std::string& directory) {
       problem_before = found.error().text;
       continue;
     }
-    JournalReport told{.text = report(directory, *found, contents), .damage = {}};
+    JournalReport told;
+    told.unreadable = unreadable_jobs(contents.ledger.store());
+    told.text = report(directory, *found, contents, told.unreadable);
     if (found->damages.empty()) return told;
     told.damage = journal::refusal_of(directory, found->damages.front()).text;
     if (found->damages == before || tries == kTriesMax) return told;

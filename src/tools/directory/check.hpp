@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.hpp"
 
@@ -11,7 +13,15 @@ namespace millrace::tools {
 struct JournalReport {
   std::string text;                   ///< lines for the operator
   std::optional<std::string> damage;  ///< one line: why a server would not start; nullopt: it would
+  /// A line for each job whose body could not be read, `kUnreadableNamed` at most, and how many
+  /// more there are.
+  std::vector<std::string> unreadable = {};
 };
+
+inline constexpr std::size_t kUnreadableNamed = 20;
+/// What to do about them.
+inline constexpr const char* kUnreadableAdvice =
+    "push these jobs again from their source, then delete the dead ones";
 
 /// Reads the whole journal in `directory`. Reports its segments, all damage, and the jobs in its
 /// undamaged part. Changes nothing and takes no lock: the latest write of a running server may look

@@ -13,7 +13,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <span>
 #include <sstream>
 #include <utility>
 
@@ -27,6 +26,7 @@
 #include "journal/posix/descriptor.hpp"
 #include "server/foreign_jobs.hpp"
 #include "tools/backup/backup_directory.hpp"
+#include "tools/directory/check.hpp"
 #include "tools/directory/marks.hpp"
 #include "tools/directory/places.hpp"
 #include "tools/local/sync_probe.hpp"
@@ -119,19 +119,27 @@ Finding look_at_use(const struct stat& facts) {
                        : "no process that can be seen from here serves it"};
 }
 
-/// What keeps a server from reading the segment, as its beginning tells; empty: nothing.
-std::string trouble_of_header(journal::FileSystem& files, const std::string& path) {
-  const auto file = files.open(path, journal::FileSystem::Access::kRead);
-  std::string start(journal::kSegmentHeaderBytes + journal::kFrameHeaderBytes, '\0');
-  if (!file || !(*file)->read(0, std::span(start.data(), start.size()))) return {};
-  const std::string_view head = std::string_view(start).substr(0, journal::kSegmentHeaderBytes);
-  if (const auto version = journal::foreign_version(head)) {
-    return http::concat("is of format ", *version, ", and this program reads ",
-                        journal::kFormatVersion);
+/// The journal's content. `finding` has what is seen if all is well.
+Finding look_at_content(const std::string& directory, Finding finding) {
+  const auto report = check_journal(directory);
+  const std::string trouble = !report          ? report.error().text
+                              : report->damage ? *report->damage
+                                               : std::string();
+  if (!trouble.empty()) {
+    constexpr std::string_view kBeforeAdvice = "; nothing was changed: ";
+    const std::size_t end = trouble.find(kBeforeAdvice);
+    finding.seen = trouble.substr(0, end);
+    finding.means = "this program does not start here";
+    finding.to_do =
+        end == trouble.npos ? "see what can be read" : trouble.substr(end + kBeforeAdvice.size());
+    finding.command = "millrace check " + shell_word(directory);
+  } else if (!report->unreadable.empty()) {
+    finding.seen = "jobs whose body could not be read";
+    for (const std::string& line : report->unreadable) finding.seen += "; " + line;
+    finding.means = "they cannot run";
+    finding.to_do = kUnreadableAdvice;
   }
-  // A server that makes a segment writes its header first. Until a frame follows, it may be half.
-  const bool has_frame = start.find_first_not_of('\0', head.size()) != start.npos;
-  return has_frame && !journal::decode_segment_header(head) ? "has a damaged header" : "";
+  return finding;
 }
 
 Finding look_at_journal(const std::string& directory) {
@@ -174,19 +182,10 @@ Finding look_at_journal(const std::string& directory) {
   finding.seen = names->segments.empty()
                      ? "no journal yet; serve makes one"
                      : http::count_of(names->segments.size(), "file") + " of format " +
-                           std::to_string(journal::kFormatVersion) +
-                           "; what is in them, millrace check reads";
-  for (const Lsn first : names->segments) {
-    const std::string name = journal::segment_name(first);
-    const std::string trouble = trouble_of_header(files, http::concat(directory, "/", name));
-    if (trouble.empty()) continue;
-    finding.seen = name + " " + trouble;
-    finding.means = "this program does not start here";
-    finding.to_do = "see what can be read";
-    finding.command = "millrace check " + shell_word(directory);
-    return finding;
-  }
-  if (names->segments.empty() || names->has_extent) return finding;
+                           std::to_string(journal::kFormatVersion) + "; no damage";
+  if (names->segments.empty()) return finding;
+  finding = look_at_content(directory, std::move(finding));
+  if (!finding.is_well() || names->has_extent) return finding;
   finding.seen += ", without the file extent";
   finding.means = "files that are missing at the end would not be noticed";
   finding.to_do = "see whether all is there";

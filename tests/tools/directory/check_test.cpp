@@ -12,11 +12,15 @@
 namespace millrace::tools {
 namespace {
 
-std::string job_batch(JobId id, JobState state, std::uint8_t marks = 0) {
+std::string job_batch(JobId id, JobState state, std::uint8_t marks = 0,
+                      const std::string& message = "") {
   JobAdded job{.id = id, .queue = "mail", .body = "x"};
   job.fields.ttr_s = 60;
   job.fields.state = state;
   job.fields.marks = marks;
+  if (!message.empty()) {
+    job.fields.edit_history().failure = Failure{.errtype = "BodyUnreadable", .message = message};
+  }
   job.fields.sequence = id;
   job.fields.when = Time{} + std::chrono::hours(id);
   std::string batch;
@@ -51,11 +55,33 @@ TEST_CASE("check: tells segments, records, and the jobs of each queue by state")
   CHECK_FALSE(report->damage);
 }
 
-TEST_CASE("check: tells jobs whose bodies could not be read") {
+TEST_CASE("check: names jobs whose bodies could not be read, and where these are") {
   const Scratch scratch;
-  write_journal(scratch.path("data"), {job_batch(1, JobState::kDead, job_marks::kBodyUnreadable),
+  const std::string place = "body unreadable: /d/0.log is damaged at offset 40: it\x1b";
+  write_journal(scratch.path("data"), {job_batch(1, JobState::kDead, job_marks::kBodyUnreadable,
+                                                 place + "; before that, E: why"),
                                        job_batch(2, JobState::kDead)});
-  CHECK(has(check_journal(scratch.path("data")), "warning: 1 job whose body could not be read"));
+  const auto report = check_journal(scratch.path("data"));
+  CHECK(has(report,
+            "warning: 1 job whose body could not be read: push these jobs again from their "
+            "source, then delete the dead ones"));
+  const std::string line =
+      "job 1, queue mail: body unreadable: /d/0.log is damaged at offset 40: it\\x1b";
+  CHECK(has(report, "unreadable: " + line));
+  CHECK(report->unreadable == std::vector{line});
+}
+
+TEST_CASE("check: of many jobs whose bodies could not be read it names the first, and counts all") {
+  const Scratch scratch;
+  std::string batch;
+  for (JobId id = 1; id <= kUnreadableNamed + 3; ++id) {
+    batch += job_batch(id, JobState::kDead, job_marks::kBodyUnreadable);
+  }
+  write_journal(scratch.path("data"), {batch});
+  const auto report = check_journal(scratch.path("data"));
+  CHECK(has(report, "unreadable: job 20, queue mail"));
+  CHECK(has(report, "unreadable: and 3 more"));
+  CHECK(report->unreadable.size() == kUnreadableNamed + 1);
 }
 
 TEST_CASE("check: after a damage it continues, and names all") {
