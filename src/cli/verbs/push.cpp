@@ -151,12 +151,32 @@ std::string outline_of(std::string_view json) {
   return out;
 }
 
+/// Why the text is not the JSON that is wanted: goes after `must be ..., but `.
+std::string fault_of(std::string_view text) {
+  const Json outline = Json::parse(outline_of(text), nullptr, false);
+  if (!outline.is_discarded()) return http::concat("is of type ", outline.type_name());
+  try {
+    const Json whole = Json::parse(text);
+  } catch (const Json::parse_error& error) {
+    if (error.byte > text.size()) return "ends too early";
+    return http::concat("has an error at byte ", error.byte);
+  } catch (const Json::exception&) {
+    // A number before the fault fits no double.
+  }
+  return "has an error";
+}
+
 bool is_array(std::string_view text) {
   return Json::parse(outline_of(text), nullptr, false).is_array();
 }
 
 bool is_object(std::string_view text) {
   return Json::parse(outline_of(text), nullptr, false).is_object();
+}
+
+/// Faktory clients can name no other queues.
+bool is_of_queue_name(char c) {
+  return is_letter(c) || is_digit(c) || c == '.' || c == '_' || c == '-';
 }
 
 /// By name, each as JSON.
@@ -171,6 +191,10 @@ Reply<Members> members_of(Session& session, const std::string& type) {
     members.emplace_back(name, std::move(value));
   };
   if (!type.empty()) add("jobtype", quoted(type));
+  if (!std::ranges::all_of(push.queue, is_of_queue_name)) {
+    return usage("--queue must have only letters, digits and . _ -, but it is " +
+                 quoted(push.queue));
+  }
   if (!push.queue.empty()) add("queue", quoted(push.queue));
   if (!push.jid.empty()) add("jid", quoted(push.jid));
   if (push.retry) add("retry", std::to_string(*push.retry));
@@ -182,7 +206,10 @@ Reply<Members> members_of(Session& session, const std::string& type) {
     add("at", quoted(*time));
   }
   if (!push.custom.empty()) {
-    if (!is_object(push.custom)) return usage("--custom must be a JSON object");
+    if (!is_object(push.custom)) {
+      return usage("--custom must be a JSON object such as '{\"a\": 1}', but it " +
+                   fault_of(push.custom));
+    }
     add("custom", push.custom);
   }
   return members;
@@ -259,7 +286,8 @@ Outcome<std::vector<Item>> items_of(std::string_view text) {
     if (item.empty()) continue;
     std::string place = "line " + std::to_string(line) + ": ";
     if (!is_array(item) && !is_object(item)) {
-      return Problem{place + "neither a JSON array nor an object"};
+      return Problem{place + "must be a JSON array of arguments or a JSON object, but it " +
+                     fault_of(item)};
     }
     items.push_back({.text = std::string(item), .place = std::move(place)});
   }
@@ -287,8 +315,12 @@ Reply<std::vector<Item>> jobs_of(Session& session) {
   const bool has_type = has_args || !is_source(words.front());
   const std::string& source = has_type && has_args ? words[1] : words.front();
   const bool is_typed = has_args && !is_source(source);
+  if (!has_args && (words.front().starts_with('[') || words.front().starts_with('{'))) {
+    return usage("TYPE must be a jobtype, but it begins like JSON; write push TYPE '[1, \"a\"]'");
+  }
   if (is_typed && !is_array(source)) {
-    return usage("ARGS must be a JSON array, such as '[1, \"a\"]'; @FILE or -, to read it");
+    return usage("ARGS must be a JSON array such as '[1, \"a\"]', or @FILE or -, but it " +
+                 fault_of(source));
   }
   const Reply<std::string> text = is_typed                ? Reply<std::string>(source)
                                   : has_type && !has_args ? read_what_comes(session)

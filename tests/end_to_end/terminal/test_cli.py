@@ -472,7 +472,7 @@ class OddNamesTest(CliTest):
         self.serve()
         for name in ODD_TYPES:
             with self.subTest(name):
-                jid = self.json("push", "--", name)["jid"]
+                jid = self.json("push", "--", name, "[]")["jid"]
                 self.assertEqual(self.json("peek", jid)["type"], name)
                 self.assertEqual(self.json("ls", "ready", f"--type={name}")["jobs"][0]["jid"], jid)
                 self.cli("peek", jid)

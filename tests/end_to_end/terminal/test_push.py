@@ -120,10 +120,28 @@ class PushTest(CliTest):
         self.assertIn("jobtype", self.refused("-", text="[1]"))
         self.assertIn("jobtype", self.refused("-", text='{"args":[]}'))
 
+    def test_a_refusal_says_what_is_wrong_where_and_what_is_expected(self):
+        self.serve()
+        array = "ARGS must be a JSON array such as '[1, \"a\"]', or @FILE or -, but it "
+        custom = "--custom must be a JSON object such as '{\"a\": 1}', but it "
+        for arguments, said in (
+            (("[1,",), "TYPE must be a jobtype, but it begins like JSON; write push TYPE '[1"),
+            (("T", "[1,"), array + "ends too early"),
+            (("T", "[1 2]"), array + "has an error at byte 4"),
+            (("T", "[1e999,}"), array + "has an error"),
+            (("T", "5"), array + "is of type number"),
+            (("T", "[]", '--custom={"a":x}'), custom + "has an error at byte 6"),
+            (("T", "[]", "--queue=a b"),
+             '--queue must have only letters, digits and . _ -, but it is "a b"'),
+        ):
+            self.assertIn(said, self.refused(*arguments))
+        self.assertIn('"jobs":[]', self.cli("ls", "ready", "--json"))
+
     def test_no_job_is_pushed_if_a_line_is_none(self):
         self.serve()
         refusal = self.refused("Mail", "-", text='[1]\n[2]\n{"a"\n')
-        self.assertIn("line 3: neither a JSON array nor an object", refusal)
+        expected = "must be a JSON array of arguments or a JSON object"
+        self.assertIn(f"line 3: {expected}, but it ends too early", refusal)
         refusal = self.refused("Mail", "-", "--jid=12345678", text="[1]\n[2]")
         self.assertIn("--jid is for one job", refusal)
         self.assertIn('"jobs":[]', self.cli("ls", "ready", "--json"))
