@@ -157,7 +157,7 @@ int run(const std::vector<std::string>& arguments) {
   const tools::Invocation invocation = tools::read_invocation(arguments);
   if (invocation.action != tools::Invocation::Action::kServe) return run_tool(invocation);
   const auto read_again = [&]() -> Outcome<Config> {
-    tools::Invocation again = tools::read_invocation(arguments);
+    tools::Invocation again = tools::read_invocation(arguments, server::ConfigFile::kRegular);
     if (again.action != tools::Invocation::Action::kServe) return Problem{again.text};
     return std::move(again.config);
   };

@@ -502,7 +502,7 @@ Result<Ended, StartFailure> serve(const Config& config, const Log& log, const St
                                               .has_web = config.web.has_value(),
                                               .web_connections_max = kWebConnectionsMax});
   if (!connections) return failure(Step::kOther, connections.error());
-  const Outcome<Server::Secrets> secrets = read_secrets(config, log);
+  const Outcome<Server::Secrets> secrets = read_secrets(config, log, ConfigFile::kAny);
   if (!secrets) return failure(Step::kOther, secrets.error());
   Server::Options options{.config = config, .secrets = *secrets};
   set_segment_bytes(options, config.segment_bytes);

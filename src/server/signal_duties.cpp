@@ -66,12 +66,17 @@ void log_ignored(const IgnoredKey& ignored, const Config& config, const Log& log
 
 }  // namespace
 
-Outcome<Server::Secrets> read_secrets(const Config& config, const Log& log) {
+Outcome<Server::Secrets> read_secrets(const Config& config, const Log& log, ConfigFile kind) {
   Server::Secrets secrets;
   const Outcome<std::string> password = password_of(config, log);
   if (!password) return password.error();
   secrets.password = *password;
   if (config.tls_certificate_file.empty()) return secrets;
+  for (const auto& file : {config.tls_certificate_file, config.tls_key_file, config.node_ca_file}) {
+    if (kind == ConfigFile::kRegular && may_wait_for_writer(file)) {
+      return Problem{"cannot use " + file + ": not a regular file"};
+    }
+  }
   auto tls = TlsContext::load(config.tls_certificate_file, config.tls_key_file);
   if (!tls) return tls.error();
   if (!config.log.empty()) {
@@ -128,7 +133,7 @@ Outcome<SignalDuties::Reread> SignalDuties::read_again(const ServeContext& conte
   Outcome<Config> config =
       context.starter.read_config ? context.starter.read_config() : Outcome<Config>(context.config);
   if (!config) return config.error();
-  Outcome<Server::Secrets> secrets = read_secrets(*config, context.log);
+  Outcome<Server::Secrets> secrets = read_secrets(*config, context.log, ConfigFile::kRegular);
   if (!secrets) return secrets.error();
   return Reread{.config = std::move(*config), .secrets = std::move(*secrets)};
 } catch (const std::exception& exception) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "server/options/config.hpp"
+#include "server/options/config_file.hpp"
 #include "server/process/logging.hpp"
 #include "server/serve.hpp"
 #include "server/server.hpp"
@@ -16,8 +17,9 @@
 
 namespace millrace::server {
 
-/// Reads the files that `config` names.
-[[nodiscard]] Outcome<Server::Secrets> read_secrets(const Config& config, const Log& log);
+/// Reads the files that `config` names. Certificates and keys are of this kind.
+[[nodiscard]] Outcome<Server::Secrets> read_secrets(const Config& config, const Log& log,
+                                                    ConfigFile kind);
 
 /// Tells the log of the keys of config files that have no effect.
 void log_ignored_keys(const Config& config, const Log& log);

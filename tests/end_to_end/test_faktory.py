@@ -121,6 +121,14 @@ class TlsTest(ServerTest):
         self.assertNotEqual(before.getpeercert(True), after.getpeercert(True))
         self.assertEqual(ask(before, "FLUSH"), "+OK\r\n")
 
+    def test_a_pipe_as_key_by_hup_is_not_waited_for(self):
+        os.remove(self.key)
+        os.mkfifo(self.key)
+        self.running.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "not a regular file" in self.running.error_text(), "an answer")
+        self.faktory()
+        self.assertEqual(self.running.terminate(), 0)
+
     def test_a_bad_certificate_by_hup_changes_nothing(self):
         write(self.certificate, "none")
         self.running.process.send_signal(signal.SIGHUP)
@@ -230,6 +238,36 @@ class ReloadTest(ServerTest):
         self.assertIn("options=password-file", log)
         without = self.open(Faktory(server.faktory_address))
         self.assertEqual(without.hello_reply, "-ERR Invalid password")
+
+    def assert_refused_at_once(self, server, name):
+        """A reload, because of the file `name`."""
+        before = len(server.error_text())
+        server.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "reload" in server.error_text()[before:], "an answer", seconds=20)
+        self.assertRegex(server.error_text()[before:], rf"reload_failed .*{name}: not a regular")
+
+    def test_a_pipe_is_a_config_file_for_the_start_only(self):
+        self.config = self.path("config.toml")
+        os.mkfifo(self.config)
+        server = self.server(f"--config={self.config}")
+        server.begin()
+        write(self.config, "max-job-size = 10\n")
+        server.wait_until_ready()
+        self.assert_refused_at_once(server, "config.toml")
+        stats = self.open(Beanstalk(server.beanstalk_address)).stats()
+        self.assertEqual(stats["max-job-size"], "10")
+        self.assertEqual(server.terminate(), 0)
+
+    def test_a_pipe_among_the_files_is_not_waited_for(self):
+        server = self.start("")
+        os.mkdir(self.path("conf.d"))
+        os.mkfifo(self.path("conf.d/pipe.toml"))
+        self.assert_refused_at_once(server, "pipe.toml")
+        self.assert_refused(self.server(f"--config={self.config}").arguments(), "pipe.toml: not a")
+        os.remove(self.path("conf.d/pipe.toml"))
+        os.symlink("/dev/null", self.path("conf.d/masked.toml"))
+        self.assertNotIn("reload_failed", self.reload(server, "", "reload"))
+        self.assertEqual(server.terminate(), 0)
 
     def test_a_file_that_is_wrong_changes_nothing(self):
         server = self.start("max-job-size = 10\n")

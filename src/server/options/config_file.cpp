@@ -56,13 +56,16 @@ Problem too_long(const std::string& file) {
 }
 
 /// The text of one file, without a byte order mark.
-Outcome<std::string> read_text(const std::string& file) {
+Outcome<std::string> read_text(const std::string& file, ConfigFile kind) {
   const auto problem = [&](const std::string& why) {
     return Problem{"cannot read config file " + file + ": " + why};
   };
   // A stream would read a directory as an empty file.
   std::error_code error;
   if (std::filesystem::is_directory(file, error)) return problem("is a directory");
+  if (kind == ConfigFile::kRegular && may_wait_for_writer(file)) {
+    return problem("not a regular file");
+  }
   std::ifstream stream(file, std::ios::binary);
   if (!stream) return problem(std::strerror(errno));
   std::string text(kConfigBytesMax + 1, '\0');
@@ -85,6 +88,13 @@ std::string Setting::name() const {
 
 std::string Setting::shown_name() const {
   return one_line(name(), kShownKeyBytesMax);
+}
+
+bool may_wait_for_writer(const std::string& file) {
+  std::error_code error;
+  const auto status = std::filesystem::status(file, error);
+  return std::filesystem::is_other(status) &&
+         std::filesystem::canonical(file, error) != "/dev/null";
 }
 
 Outcome<std::vector<std::string>> toml_files(const std::string& folder) {
@@ -144,7 +154,7 @@ Outcome<ConfigDocument> ConfigDocument::parse(const std::string& file, std::stri
 Outcome<ConfigDocument> ConfigDocument::read(const std::vector<std::string>& files) {
   ConfigDocument document;
   for (const std::string& file : files) {
-    const auto text = read_text(file);
+    const auto text = read_text(file, ConfigFile::kRegular);
     if (!text) return text.error();
     if (text->size() + document.text_.size() > kConfigBytesMax) return too_long(file);
     document.append(file, *text);
@@ -153,11 +163,12 @@ Outcome<ConfigDocument> ConfigDocument::read(const std::vector<std::string>& fil
   return document;
 }
 
-Outcome<std::vector<ConfigDocument>> read_each(const std::vector<std::string>& files) {
+Outcome<std::vector<ConfigDocument>> read_each(const std::vector<std::string>& files,
+                                               ConfigFile first) {
   std::vector<ConfigDocument> documents;
   std::size_t bytes = 0;
   for (const std::string& file : files) {
-    const auto text = read_text(file);
+    const auto text = read_text(file, documents.empty() ? first : ConfigFile::kRegular);
     if (!text) return text.error();
     bytes += text->size();
     if (bytes > kConfigBytesMax) return too_long(file);

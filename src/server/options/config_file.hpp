@@ -38,7 +38,7 @@ inline constexpr std::size_t kShownKeyBytesMax = 100;
 class ConfigDocument {
  public:
   /// The files concatenated in this order: so the header of a table may be in one of them only.
-  /// Invalid TOML is a problem that begins with `FILE:LINE: `.
+  /// Invalid TOML is a problem that begins with `FILE:LINE: `. All are regular files.
   [[nodiscard]] static Outcome<ConfigDocument> read(const std::vector<std::string>& files);
 
   /// One file that has this text.
@@ -70,8 +70,18 @@ class ConfigDocument {
   std::vector<Setting> settings_;
 };
 
-/// Parses each of the files as a document of its own.
-[[nodiscard]] Outcome<std::vector<ConfigDocument>> read_each(const std::vector<std::string>& files);
+/// What a config file may be.
+enum class ConfigFile {
+  kRegular,
+  kAny,  ///< also a pipe, whose writer is waited for
+};
+
+/// Whether to read the file may take for ever: a pipe, a socket or a device other than /dev/null.
+[[nodiscard]] bool may_wait_for_writer(const std::string& file);
+
+/// Parses each of the files as a document of its own. All but the first are regular files.
+[[nodiscard]] Outcome<std::vector<ConfigDocument>> read_each(
+    const std::vector<std::string>& files, ConfigFile first = ConfigFile::kRegular);
 
 /// The paths of the `*.toml` in the folder, in alphabetical order. None where there is no folder.
 [[nodiscard]] Outcome<std::vector<std::string>> toml_files(const std::string& folder);

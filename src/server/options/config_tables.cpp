@@ -77,7 +77,8 @@ bool is_foreign_table(std::string_view key) {
   return std::find(kTables.begin(), kTables.end(), key) != kTables.end();
 }
 
-Outcome<std::vector<ConfigDocument>> read_documents(const std::string& file, std::string folder) {
+Outcome<std::vector<ConfigDocument>> read_documents(const std::string& file, std::string folder,
+                                                    ConfigFile kind) {
   std::vector<std::string> files;
   if (!file.empty()) files.push_back(file);
   if (!folder.empty() && !std::filesystem::is_directory(folder)) {
@@ -91,7 +92,7 @@ Outcome<std::vector<ConfigDocument>> read_documents(const std::string& file, std
     if (!more) return more.error();
     files.insert(files.end(), more->begin(), more->end());
   }
-  return read_each(files);
+  return read_each(files, file.empty() ? ConfigFile::kRegular : kind);
 }
 
 Outcome<Done> apply_tables(std::span<const ConfigDocument> documents, Config& config) {

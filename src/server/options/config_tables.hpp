@@ -30,9 +30,9 @@ struct TableRow {
 [[nodiscard]] bool is_foreign_table(std::string_view key);
 
 /// The config file, and all files in the folder; empty: the folder `conf.d` beside the file, if it
-/// is there. `file` may be empty. Each is a document of its own.
-[[nodiscard]] Outcome<std::vector<ConfigDocument>> read_documents(const std::string& file,
-                                                                  std::string folder);
+/// is there. `file` may be empty, and is of this kind. Each is a document of its own.
+[[nodiscard]] Outcome<std::vector<ConfigDocument>> read_documents(
+    const std::string& file, std::string folder, ConfigFile kind = ConfigFile::kRegular);
 
 /// Reads them. Where there is no `[statsd]`, DD_DOGSTATSD_URL counts.
 [[nodiscard]] Outcome<Done> apply_tables(std::span<const ConfigDocument> documents, Config& config);

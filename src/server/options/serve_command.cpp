@@ -114,8 +114,8 @@ Outcome<Done> ServeCommand::apply_file(const ConfigDocument& file, Config& confi
 }
 
 /// The file of --config has options, those of the folder have tables only.
-Outcome<Done> ServeCommand::apply_files(Config& config) const {
-  const auto read = read_documents(config_file_, config_folder_);
+Outcome<Done> ServeCommand::apply_files(ConfigFile kind, Config& config) const {
+  const auto read = read_documents(config_file_, config_folder_, kind);
   if (!read) return read.error();
   std::span<const ConfigDocument> folder = *read;
   if (!config_file_.empty()) {
@@ -152,10 +152,10 @@ std::vector<std::string> ServeCommand::unknown_variables() const {
   return unknown;
 }
 
-Outcome<ServeChoice> ServeCommand::read() const {
+Outcome<ServeChoice> ServeCommand::read(ConfigFile kind) const {
   ServeChoice choice;
   Config& config = choice.config;
-  if (auto applied = apply_files(config); !applied) return applied.error();
+  if (auto applied = apply_files(kind, config); !applied) return applied.error();
   if (auto applied = apply_flags(config); !applied) return applied.error();
   apply_faktory_password(config);
   config.handover = read_handover();

@@ -8,6 +8,7 @@
 
 #include "base/result.hpp"
 #include "server/options/config.hpp"
+#include "server/options/config_file.hpp"
 #include "server/options/option_rows.hpp"
 
 namespace CLI {
@@ -41,12 +42,12 @@ class ServeCommand {
 
   // Once `app` has parsed the arguments:
   [[nodiscard]] bool is_given() const;
-  [[nodiscard]] Outcome<ServeChoice> read() const;
+  [[nodiscard]] Outcome<ServeChoice> read(ConfigFile kind = ConfigFile::kAny) const;
 
  private:
   [[nodiscard]] Outcome<Done> apply_setting(const Setting& setting, Config& config) const;
   [[nodiscard]] Outcome<Done> apply_file(const ConfigDocument& file, Config& config) const;
-  [[nodiscard]] Outcome<Done> apply_files(Config& config) const;
+  [[nodiscard]] Outcome<Done> apply_files(ConfigFile kind, Config& config) const;
   [[nodiscard]] Outcome<Done> apply_flags(Config& config) const;
   [[nodiscard]] std::vector<std::string> unknown_variables() const;
 

@@ -233,8 +233,8 @@ Invocation print(std::string text) {
   return {.action = Invocation::Action::kPrint, .config = {}, .text = std::move(text)};
 }
 
-Invocation read_serve(const Parser& parser) {
-  auto choice = parser.serve.read();
+Invocation read_serve(const Parser& parser, server::ConfigFile kind) {
+  auto choice = parser.serve.read(kind);
   if (!choice) return refuse(choice.error().text);
   return {.action = Invocation::Action::kServe,
           .config = std::move(choice->config),
@@ -355,7 +355,7 @@ Invocation print_completion(const Parser& parser) {
 
 }  // namespace
 
-Invocation read_invocation(const std::vector<std::string>& given) {
+Invocation read_invocation(const std::vector<std::string>& given, server::ConfigFile config_file) {
   Parser parser;
   const std::vector<std::string> arguments = as_flags(given);
   try {
@@ -394,7 +394,7 @@ Invocation read_invocation(const std::vector<std::string>& given) {
   if (!parser.serve.is_given()) {
     return refuse("a command is missing, for example serve; see millrace --help");
   }
-  return read_serve(parser);
+  return read_serve(parser, config_file);
 }
 
 }  // namespace millrace::tools

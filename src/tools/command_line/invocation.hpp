@@ -43,6 +43,7 @@ struct Invocation {
 
 /// Reads the arguments (without the program's name), the environment and the config file, in this
 /// order of precedence. The environment has `MILLRACE_<FLAG>` for each flag, and FAKTORY_PASSWORD.
-[[nodiscard]] Invocation read_invocation(const std::vector<std::string>& arguments);
+[[nodiscard]] Invocation read_invocation(const std::vector<std::string>& arguments,
+                                         server::ConfigFile config_file = server::ConfigFile::kAny);
 
 }  // namespace millrace::tools

@@ -1,5 +1,7 @@
 #include "server/options/config_file.hpp"
 
+#include <sys/stat.h>
+
 #include "server/options/toml/toml_depth.hpp"
 #include "support/doctest.hpp"
 #include "support/scratch.hpp"
@@ -190,6 +192,17 @@ TEST_CASE("config file: what cannot be read is told") {
   CHECK(ConfigDocument::read({"/nowhere"}).error().text ==
         "cannot read config file /nowhere: No such file or directory");
   CHECK(ConfigDocument::read({scratch.path("")}).error().text.ends_with("is a directory"));
+}
+
+TEST_CASE("config file: a pipe is refused at once, and /dev/null is empty") {
+  const Scratch scratch;
+  const std::string pipe = scratch.path("pipe");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK(ConfigDocument::read({pipe}).error().text ==
+        "cannot read config file " + pipe + ": not a regular file");
+  const std::string regular = scratch.write("a", "");
+  CHECK(read_each({regular, pipe}, ConfigFile::kAny).error().text.ends_with("regular file"));
+  CHECK(ConfigDocument::read({"/dev/null"}).value().settings().empty());
 }
 
 }  // namespace
