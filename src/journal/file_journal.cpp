@@ -112,12 +112,12 @@ Outcome<Done> FileJournal::replay(const Visitor& visitor) {
   // It has the headers of all segments, which nobody needs any more.
   reader_.reset();
   cut_bytes_ = log->cut_bytes;
-  is_started_ = true;
-  // Last: from here on the writer belongs to that thread.
+  // Last: from here on the writer belongs to that thread, if it can be started.
   if (!options_.is_stepped) {
     thread_ = std::thread([this] { writer_.run(); });
     pthread_setname_np(thread_.native_handle(), "journal");
   }
+  is_started_ = true;
   return Done{};
 }
 

@@ -299,7 +299,7 @@ class SharedRun {
 
   Result<Ended, StartFailure> run() {
     for (;;) {
-      const auto shift = work_shift();
+      const auto shift = work_shift_or_wait();
       if (!shift) return shift.error();
       if (*shift == Shift::kEnded) break;
       if (*shift == Shift::kUseless) {
@@ -322,6 +322,15 @@ class SharedRun {
     kUseless,  ///< the same, and the cache is to be emptied first
   };
   using Opened = Outcome<std::unique_ptr<journal::ReplicatedJournal>>;
+
+  /// A node that has started tries again where it has no thread for what it reads anew.
+  Result<Shift, StartFailure> work_shift_or_wait() try {
+    return work_shift();
+  } catch (const std::system_error& error) {
+    if (!has_started_) throw;
+    note_unreachable(no_thread(error));
+    return Shift::kOver;
+  }
 
   Result<Shift, StartFailure> work_shift() {
     Opened opened = wait_for_log();
@@ -487,7 +496,8 @@ Result<Ended, StartFailure> run_with_shared_log(Start start) {
 
 }  // namespace
 
-Result<Ended, StartFailure> serve(const Config& config, const Log& log, const Starter& starter) {
+Result<Ended, StartFailure> serve(const Config& config, const Log& log,
+                                  const Starter& starter) try {
   ignore_stray_signals();
   // Before the pipes of signals, which `share_descriptors` allows for.
   const std::uint64_t open_already = open_descriptors();
@@ -524,6 +534,8 @@ Result<Ended, StartFailure> serve(const Config& config, const Log& log, const St
   if (!config.log.empty()) return run_with_shared_log(std::move(start));
   if (!config.is_volatile) return run_with_file_journal(std::move(start));
   return run(std::move(start), std::make_unique<journal::VolatileJournal>(), nullptr);
+} catch (const std::system_error& error) {
+  return failure(Step::kOther, no_thread(error));
 }
 
 }  // namespace millrace::server

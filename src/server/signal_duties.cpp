@@ -12,6 +12,7 @@
 #include "base/text.hpp"
 #include "engines/log_url.hpp"
 #include "server/options/password.hpp"
+#include "server/process/process.hpp"
 
 namespace millrace::server {
 namespace {
@@ -152,7 +153,7 @@ void SignalDuties::begin_reload() {
       return read;
     });
   } catch (const std::system_error& error) {
-    context_.log.event("reload_failed", {{"problem", error.what()}});  // No room for a thread.
+    context_.log.event("reload_failed", {{"problem", no_thread(error).text}});
     context_.manager.notify_ready();
   }
 }

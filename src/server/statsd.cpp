@@ -28,6 +28,7 @@
 #include "base/result.hpp"
 #include "base/text.hpp"
 #include "server/net/address.hpp"
+#include "server/process/process.hpp"
 
 namespace millrace::server {
 namespace {
@@ -387,7 +388,7 @@ StatsdSender::StatsdSender(const StatsdOptions& options, const StatsdCounts& bas
       }
     }).detach();
   } catch (const std::system_error& error) {
-    shared_->tell(error.what());  // No room for a thread.
+    shared_->tell(no_thread(error).text);
   }
 }
 

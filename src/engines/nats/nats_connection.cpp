@@ -133,6 +133,7 @@ bool is_passing(natsStatus status) {
     case NATS_CONNECTION_CLOSED:
     case NATS_CONNECTION_DISCONNECTED:
     case NATS_STALE_CONNECTION:
+    case NATS_SYS_ERROR:
       return true;
     default:
       return false;
@@ -153,6 +154,8 @@ Problem described(natsStatus status) {
       return {"NATS: TLS failed: a certificate, key or name does not fit"};
     case NATS_MAX_PAYLOAD:
       return {"NATS: the max_payload of this server is smaller than that of the one before"};
+    case NATS_SYS_ERROR:
+      return {"NATS: the system gives no thread or socket"};
     case NATS_NO_RESPONDERS:
       return {"NATS: nobody answers for JetStream: it is not enabled, or has no leader now"};
     default:

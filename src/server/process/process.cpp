@@ -43,6 +43,13 @@ void end_without_memory() {
   ::_exit(kExitOutOfMemory);
 }
 
+Problem no_thread(const std::system_error& error) {
+  if (error.code() != std::errc::resource_unavailable_try_again) return Problem{error.what()};
+  return Problem{
+      "cannot start a thread: raise the limit of processes (ulimit -u, TasksMax, "
+      "pids.max) or of memory"};
+}
+
 HostFacts host_facts() {
   utsname names{};
   CHECK(uname(&names) == 0);

@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <string>
+#include <system_error>
 
+#include "base/result.hpp"
 #include "beanstalk/settings.hpp"
 
 /// Facts about the process and the machine, random numbers from the system, and the end without
@@ -13,6 +15,9 @@ namespace millrace::server {
 /// half-way would leave half a record in a batch, and a log that nobody can read. What was
 /// acknowledged is safe, as after `kill -9`.
 void end_without_memory();
+
+/// What to say of a thread that the system does not let us start.
+[[nodiscard]] Problem no_thread(const std::system_error& error);
 
 struct HostFacts {
   std::string hostname;  ///< uname: nodename

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import time
@@ -10,6 +11,7 @@ import unittest
 from clients import Beanstalk, Faktory, Gone
 from program import wait_until
 from shared.shared_log import SharedLogTest, nats_program
+from threads import Threads
 from web import Web
 
 NO_LEADER = "-ERR no server leads the shared log at present, try again later"
@@ -176,6 +178,40 @@ class StartOver(SharedLogTest):
         self.first.process.send_signal(signal.SIGTERM)
         self.first.process.send_signal(signal.SIGCONT)
         self.assertEqual(self.first.process.wait(30), 0)
+
+
+class StartOverWithoutThreads(SharedLogTest):
+    def node(self, name):
+        node = super().node(name)
+        if name == "a":
+            self.threads = Threads(self)
+            node.env = self.threads.env
+        return node
+
+    def test_it_tries_until_it_has_all(self):
+        first, second = self.nodes
+        first.process.send_signal(signal.SIGSTOP)
+        self.wait_for_leader(second)
+        self.threads.let(-1)
+        first.process.send_signal(signal.SIGCONT)
+        told = r'log_unreachable .*problem="cannot start a thread'
+        wait_until(lambda: re.search(told, first.error_text()), "it says so")
+        number = 0
+
+        def follows():
+            return first.error_text().count("standing_by") == 2
+
+        # Each of them fails once.
+        while not follows():
+            number += 1
+            self.threads.let(number)
+            wait_until(lambda: self.threads.left() == 0 or follows(), "the next try")
+        self.assertGreater(number, 3)
+        second.kill()
+        wait_until(lambda: first.error_text().count(" leading ") == 2, "it leads again")
+        client = self.open(Beanstalk(first.beanstalk_address))
+        self.assertIsInstance(client.put(b"x"), int)
+        self.assertEqual(first.terminate(), 0)
 
 
 class StartOverWithoutRelay(SharedLogTest):
