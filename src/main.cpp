@@ -17,6 +17,7 @@
 #include "server/options/beanstalkd_options.hpp"
 #include "server/options/config.hpp"
 #include "server/options/faktory_options.hpp"
+#include "server/process/line_writer.hpp"
 #include "server/process/logging.hpp"
 #include "server/process/process.hpp"
 #include "server/serve.hpp"
@@ -50,7 +51,9 @@ constexpr int kExitDamaged = 4;
 
 /// A text may repeat an argument, or a name from a file: it cannot move the cursor.
 int fail(std::string_view program, const std::string& text, int code) {
-  std::fprintf(stderr, "%s: %s\n", program.data(), millrace::harmless(text).c_str());
+  if (server::wait_for_reader(STDERR_FILENO)) {
+    std::fprintf(stderr, "%s: %s\n", program.data(), millrace::harmless(text).c_str());
+  }
   return code;
 }
 

@@ -1,9 +1,10 @@
 #include "server/serve.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -21,6 +22,7 @@
 #include "journal/volatile/volatile_journal.hpp"
 #include "server/foreign_jobs.hpp"
 #include "server/process/descriptors.hpp"
+#include "server/process/line_writer.hpp"
 #include "server/process/process.hpp"
 #include "server/process/user.hpp"
 #include "server/server.hpp"
@@ -64,6 +66,7 @@ Outcome<std::unique_ptr<journal::FileJournal>> open_file_journal(const Config& c
   // Pending replies wait for changes that can never become durable now. Without a reply, clients
   // know that the outcome is unknown.
   options.on_failure = [&log](const Problem& problem) {
+    (void)wait_for_reader(STDERR_FILENO);
     log.event("journal_failed", {{"problem", problem.text}});
     journal::end_process();
   };
@@ -118,29 +121,34 @@ std::string text_of(const Address& address) {
   return address.is_unix() ? address.path : address.text();
 }
 
-void announce_visit(Server::Visit visit, int descriptor) {
-  std::printf("%s %d\n", visit == Server::Visit::kBegun ? "accept" : "close", descriptor);
-  std::fflush(stdout);
+/// In beanstalkd's form, on stdout.
+std::function<void(Server::Visit, int)> visit_printer() {
+  // Shared: a function can be copied.
+  return [output = std::make_shared<LineWriter>(STDOUT_FILENO)](Server::Visit visit, int number) {
+    const char* what = visit == Server::Visit::kBegun ? "accept " : "close ";
+    output->write(what + std::to_string(number) + "\n");
+  };
 }
 
 void announce(const Server& server, const Config& config, const ServiceManager& manager) {
+  std::string lines;
   switch (config.personality.announcement) {
     case Personality::Announcement::kPorts:
       for (const Server::Port& port : server.ports()) {
-        std::printf("%s: %s\n", port.name, port.address.text().c_str());
+        lines += std::string(port.name) + ": " + port.address.text() + "\n";
       }
-      std::puts("ready");
+      lines += "ready\n";
       break;
     case Personality::Announcement::kBeanstalkd:
-      std::printf("pid %lld\n", static_cast<long long>(process_id()));
+      lines = "pid " + std::to_string(process_id()) + "\n";
       for (const Server::Port& port : server.ports()) {
-        std::printf("bind %d %s\n", port.descriptor, text_of(port.address).c_str());
+        lines += "bind " + std::to_string(port.descriptor) + " " + text_of(port.address) + "\n";
       }
       break;
     case Personality::Announcement::kNone:
       break;
   }
-  std::fflush(stdout);
+  if (!lines.empty() && wait_for_reader(STDOUT_FILENO)) LineWriter(STDOUT_FILENO).write(lines);
   manager.notify_ready();
 }
 
@@ -522,7 +530,7 @@ Result<Ended, StartFailure> serve(const Config& config, const Log& log,
   options.random_seed = random_number();
   options.lock_secret = {.low = random_number(), .high = random_number()};
   if (config.personality.announcement == Personality::Announcement::kBeanstalkd) {
-    options.on_visit = announce_visit;
+    options.on_visit = visit_printer();
   }
   // The order matters: ports below 1024 need root, and the journal must belong to the user.
   auto sockets = open_ports(config, options, log);

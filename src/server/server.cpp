@@ -307,6 +307,7 @@ http::TrafficFacts Server::traffic() const {
           .log_bytes = log.end - log.begin,
           .commits = loop_.commits.waits(),
           .statsd_left_out = statsd_.left_out(),
+          .log_lines_lost = log_.lines_lost(),
           .clock_steps = clock_watch_.steps(),
           .is_stalled = stall_watch_.is_stalled(),
           .is_stopping = is_stopping(),

@@ -1,6 +1,7 @@
 #include "server/shared_log.hpp"
 
 #include <openssl/x509.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "engines/open.hpp"
 #include "journal/shared/cache_directory.hpp"
 #include "server/options/password.hpp"
+#include "server/process/line_writer.hpp"
 #include "server/process/process.hpp"
 #include "server/relay/leader_address.hpp"
 
@@ -104,6 +106,7 @@ SharedOpened open_over(const SharedParts& parts, std::unique_ptr<journal::LogSer
   cache_options.segment_bytes = config.segment_bytes;
   cache_options.on_failure = [&log = parts.log, &files = parts.files,
                               directory = config.data](const Problem& problem) {
+    (void)wait_for_reader(STDERR_FILENO);
     log.event("cache_failed", {{"problem", problem.text}});
     // The next start fills it anew.
     journal::mark_as_broken(files, directory);

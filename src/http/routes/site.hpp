@@ -62,6 +62,7 @@ struct TrafficFacts {
   std::uint64_t log_bytes = 0;         ///< of the journal, without reserved space
   Histogram commits;                   ///< from a batch's append to its durability
   std::uint64_t statsd_left_out = 0;   ///< runs that statsd was not told of
+  std::uint64_t log_lines_lost = 0;    ///< that nobody took
   std::uint64_t clock_steps = 0;       ///< how often the wall clock was set
   bool is_stalled = false;             ///< something has been waiting for the disk for seconds
   bool is_stopping = false;

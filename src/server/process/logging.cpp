@@ -29,12 +29,6 @@ void append_value(std::string_view value, std::string& line) {
   line += '"' + harmless(quoted) + '"';
 }
 
-void write_to_stderr(std::string_view line) {
-  // A log that cannot be written must not stop the server, and there is no other place to report
-  // it.
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
-}
-
 }  // namespace
 
 std::string timestamp(std::chrono::system_clock::time_point at) {
@@ -62,7 +56,11 @@ std::string join(const std::vector<std::string>& names) {
   return text;
 }
 
-Log::Log(Routine routine) : sink_(write_to_stderr), routine_(routine) {}
+Log::Log(Routine routine)
+    // Shared with the sink.
+    : stderr_(std::make_shared<LineWriter>(STDERR_FILENO)),
+      sink_([output = stderr_](std::string_view line) { output->write(line); }),
+      routine_(routine) {}
 
 void Log::event(std::string_view name, std::initializer_list<LogField> fields) const {
   std::string line = timestamp(std::chrono::system_clock::now());

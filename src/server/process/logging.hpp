@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/model/types.hpp"
+#include "server/process/line_writer.hpp"
 
 namespace millrace::server {
 
@@ -47,7 +49,7 @@ class Log {
   /// Whether routine events are logged.
   enum class Routine { kLogged, kLeftOut };
 
-  /// Writes to stderr.
+  /// Writes to stderr, and leaves out what cannot be written at once: see `LineWriter`.
   explicit Log(Routine routine = Routine::kLogged);
   explicit Log(Sink sink, Routine routine = Routine::kLogged)
       : sink_(std::move(sink)), routine_(routine) {}
@@ -58,7 +60,11 @@ class Log {
   /// An event that is part of a normal run, such as its end.
   void routine(std::string_view name, std::initializer_list<LogField> fields = {}) const;
 
+  /// Of those to stderr.
+  [[nodiscard]] std::uint64_t lines_lost() const { return stderr_ ? stderr_->lost() : 0; }
+
  private:
+  std::shared_ptr<LineWriter> stderr_;  ///< shared with the sink; null: it is another one
   Sink sink_;
   Routine routine_;
 };

@@ -18,6 +18,7 @@
 #include "base/check.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
+#include "server/process/line_writer.hpp"
 
 namespace millrace::server {
 namespace {
@@ -38,8 +39,9 @@ void end_without_memory() {
   // Threads that fail meanwhile wait for the end.
   while (is_ending.test_and_set()) ::pause();
   // Nothing here may allocate.
-  [[maybe_unused]] const auto written =
-      ::write(STDERR_FILENO, kOutOfMemory.data(), kOutOfMemory.size());
+  if (wait_for_reader(STDERR_FILENO)) {
+    (void)!::write(STDERR_FILENO, kOutOfMemory.data(), kOutOfMemory.size());
+  }
   ::_exit(kExitOutOfMemory);
 }
 

@@ -379,6 +379,8 @@ void show_process(const Snapshot& all, MetricsPage& page) {
               seconds_of(all.now - all.started_at));
   page.single("millrace_statsd_left_out_total", "counter", "Runs that statsd was not told of.",
               as_double(traffic.statsd_left_out));
+  page.single("millrace_log_lines_lost_total", "counter",
+              "Lines of the log that could not be written.", as_double(traffic.log_lines_lost));
   page.single("millrace_clock_steps_total", "counter", "How often the wall clock was set.",
               as_double(traffic.clock_steps));
   page.single("millrace_clock_ahead_seconds", "gauge",

@@ -48,6 +48,12 @@ TEST_CASE("metrics: open connections by protocol") {
   CHECK(has_line(text, R"(millrace_connections{protocol="faktory"} 3)"));
 }
 
+TEST_CASE("metrics: lines of the log that were lost") {
+  WebFixture web;
+  web.traffic.log_lines_lost = 7;
+  CHECK(has_line(web.get("/metrics").body, "millrace_log_lines_lost_total 7"));
+}
+
 TEST_CASE("metrics: steps of the wall clock, and what it is ahead") {
   WebFixture web;
   web.traffic.clock_steps = 2;

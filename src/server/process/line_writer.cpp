@@ -1,0 +1,78 @@
+#include "server/process/line_writer.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <string>
+
+#include "server/process/logging.hpp"
+
+namespace millrace::server {
+namespace {
+
+/// Whether a write waits is a property of what is open, and that may be a shell's. A pipe or a
+/// terminal can be opened once more.
+int reopened(int descriptor) {
+  struct stat facts {};
+  const bool may_wait =
+      ::fstat(descriptor, &facts) == 0 && (S_ISFIFO(facts.st_mode) || ::isatty(descriptor) == 1);
+  if (!may_wait) return -1;
+  const std::string path = "/proc/self/fd/" + std::to_string(descriptor);
+  return ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+constexpr int kReaderWaitMs = 1000;
+
+bool is_writable(int descriptor, int wait_ms) {
+  pollfd writable{.fd = descriptor, .events = POLLOUT, .revents = 0};
+  return ::poll(&writable, 1, wait_ms) == 1;
+}
+
+/// A pipe that can be written to takes PIPE_BUF bytes. A socket may take fewer.
+ssize_t write_some(int descriptor, std::string_view text) {
+  const std::string_view part = text.substr(0, PIPE_BUF);
+  if (!is_writable(descriptor, 0)) return -1;
+  const ssize_t sent = ::send(descriptor, part.data(), part.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  return sent < 0 && errno == ENOTSOCK ? ::write(descriptor, part.data(), part.size()) : sent;
+}
+
+}  // namespace
+
+LineWriter::LineWriter(int descriptor) : shared_(descriptor), own_(reopened(descriptor)) {}
+
+LineWriter::~LineWriter() {
+  if (own_ >= 0) ::close(own_);
+}
+
+void LineWriter::write(std::string_view lines) {
+  const std::lock_guard guard(mutex_);
+  if (lost_ > told_) {
+    const Log notice([this](std::string_view line) {
+      if (put((is_torn_ ? "\n" : "") + std::string(line))) told_ = lost_;
+    });
+    notice.event("log_lines_lost", {{"count", lost_ - told_}});
+  }
+  if (lost_ > told_ || !put(lines)) ++lost_;
+}
+
+bool LineWriter::put(std::string_view text) {
+  const std::size_t bytes = text.size();
+  while (!text.empty()) {
+    const ssize_t written = write_some(own_ >= 0 ? own_ : shared_, text);
+    if (written <= 0) break;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  if (text.size() < bytes) is_torn_ = !text.empty();
+  return text.empty();
+}
+
+bool wait_for_reader(int descriptor) {
+  return is_writable(descriptor, kReaderWaitMs);
+}
+
+}  // namespace millrace::server
