@@ -59,7 +59,11 @@ class FakeJournal final : public Journal, public DiskSpace {
     const std::lock_guard guard(mutex_);
     Lsn end = 0;
     for (const std::string& batch : to_replay) end += batch.size();
-    return {.end = std::max(end, end_)};
+    if (!has_segments || batches_.empty()) return {.end = std::max(end, end_)};
+    return {.oldest_end = batches_.front().size(),
+            .newest_begin = end_ - batches_.back().size(),
+            .end = end_,
+            .segment_bytes = batches_.front().size()};
   }
   std::size_t trim(Lsn) override { return 0; }
   void sync() override { sync_count += 1; }
@@ -102,6 +106,7 @@ class FakeJournal final : public Journal, public DiskSpace {
 
   std::vector<std::string> to_replay;
   std::function<void()> before_batch;  ///< of a replay; may be empty
+  bool has_segments = false;           ///< each batch is one, and none is removed
   std::atomic<int> sync_count = 0;
   std::size_t batches_in_flight = 0;
   std::atomic<int> unhurried_count = 0;

@@ -33,7 +33,6 @@ TEST_CASE("simulation: the server holds in ten worlds with all features") {
   CHECK(totals.features.tracks > 0);
   CHECK(totals.features.callbacks > 0);
   CHECK(totals.features.batches_dropped > 0);
-  CHECK(totals.features.jobs_lost > 0);
   CHECK(totals.features.pushes_repeated > 0);
   CHECK(totals.features.finished_recovered > 0);
   CHECK(totals.moves > 0);
@@ -42,11 +41,14 @@ TEST_CASE("simulation: the server holds in ten worlds with all features") {
 /// A job must be limited for longer than a worker takes to be lost.
 TEST_CASE("simulation: in some world a lost worker gives back a slot") {
   std::uint64_t reclaimed = 0;
+  std::uint64_t lost = 0;
   for (std::uint64_t seed = 11; seed <= 100 && reclaimed == 0; ++seed) {
     const WorldEnd end = run_world({.seed = seed, .sizes = Workload::kFeatures});
     CHECK_FALSE(end.violation);
     reclaimed = end.totals.features.slots_reclaimed;
+    lost += end.totals.features.jobs_lost;
   }
+  CHECK(lost > 0);
   CHECK(reclaimed > 0);
 }
 

@@ -203,6 +203,7 @@ std::string Ledger::take_batch() {
     }
   });
   taken_bytes_ = batch_.size();
+  bytes_taken_ += taken_bytes_;
   reservation_count_ = 0;
   records_before_batch_ = records_written_;
   std::string batch;

@@ -111,6 +111,8 @@ class Ledger {
   /// Since the process began: into batches, rewritten ones included; and replayed.
   [[nodiscard]] std::uint64_t records_written() const { return records_written_; }
   [[nodiscard]] std::uint64_t records_replayed() const { return records_replayed_; }
+  /// The length of those that were written, without what ends the batch at hand.
+  [[nodiscard]] std::uint64_t bytes_written() const { return bytes_taken_ + batch_.size(); }
 
   [[nodiscard]] JobMemory& memory() { return memory_; }
   [[nodiscard]] const JobMemory& memory() const { return memory_; }
@@ -134,6 +136,7 @@ class Ledger {
   std::size_t taken_bytes_ = 0;             ///< of the batch that has no place yet
   std::uint64_t records_written_ = 0;
   std::uint64_t records_replayed_ = 0;
+  std::uint64_t bytes_taken_ = 0;  ///< of all batches that were taken
   Time latest_time_{};
 };
 

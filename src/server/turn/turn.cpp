@@ -190,7 +190,13 @@ void Turn::do_due(const Compactor::Limits& limits, Time now) {
 void Turn::compact(const Compactor::Limits& limits) {
   // What is rewritten would wait for the disk too, unless it is the way to have room on it again.
   if (commits().is_behind() && !limits.is_compacting_only) return;
-  const Compactor::Next next = parts_.compactor.work();
+  Compactor::Next next = parts_.compactor.work();
+  // Clients may have filled several batches in this turn: then so does compaction.
+  while (parts_.compactor.owes() && parts_.ledger.batch_bytes() >= kBatchBytesPause) {
+    parts_.commits.append_batch();
+    if (!commits().leads() || commits().is_behind()) break;
+    next = parts_.compactor.work();
+  }
   // It goes on when these jobs have their marks, also while nobody else may write.
   if (has_missing_bodies()) parts_.broker.see_to_missing_bodies(parts_.clock.now());
   if (next == Compactor::Next::kTurn) request();

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <deque>
+#include <random>
 #include <string>
+#include <vector>
 
 #include "faktory/job/work_unit.hpp"
 #include "support/doctest.hpp"
@@ -57,6 +59,14 @@ class PlacesOnly final : public Journal, public DiskSpace {
   [[nodiscard]] bool is_oldest_shared() const override { return is_shared; }
   [[nodiscard]] std::size_t segment_count() const override { return segments_.size(); }
 
+  /// The disk has stored all but that much.
+  void lag(std::uint64_t bytes) { durable_ = std::max(durable_, end - std::min(end, bytes)); }
+
+  /// The length of the files, when what was trimmed is removed at once.
+  [[nodiscard]] std::uint64_t stored_bytes() const {
+    return durable_ - std::min(durable_, segments_.front());
+  }
+
   /// The disk is full from now on: with room for so much in all.
   void fill(std::uint64_t bytes) { bytes_max_ = bytes; }
 
@@ -102,7 +112,14 @@ struct Workshop {
   JobId fill(std::size_t segments) {
     const JobId first = put(1000);
     while (log.segment_count() < segments) put(1000);
+    turn();
     return first;
+  }
+
+  /// Removes every other job from there on, and compaction has done its share for that.
+  void thin_out(JobId first, JobId count) {
+    for (JobId id = first; id < first + count; id += 2) remove(id);
+    turn();
   }
 
   faktory::WorkUnits format;
@@ -118,7 +135,7 @@ TEST_CASE("compactor: unasked it writes a little, and waits until that is on the
   Workshop shop;
   const JobId first = shop.fill(12);
   // Half of them; what is left is in all segments.
-  for (JobId id = first; id < first + 11'000; id += 2) shop.remove(id);
+  shop.thin_out(first, 11'000);
   shop.log.is_quick = false;
   const Lsn before = shop.log.end;
   while (shop.turn() == Compactor::Next::kTurn) {
@@ -143,6 +160,46 @@ TEST_CASE("compactor: unasked it writes a little, and waits until that is on the
     CHECK(shop.turn() == Compactor::Next::kTurn);
     CHECK(shop.log.end > before + written);
   }
+}
+
+TEST_CASE("compactor: files stay within the bound while the disk lags by many segments") {
+  Workshop shop;
+  std::vector<JobId> jobs;
+  for (int i = 0; i < 8000; ++i) jobs.push_back(shop.put(1000));
+  shop.log.is_quick = false;
+  const std::string body(1000, 'x');
+  std::mt19937_64 random(1);
+  std::uint64_t most = 0;
+  for (int i = 1; i <= 60'000; ++i) {
+    JobId& job = jobs[random() % jobs.size()];
+    REQUIRE(shop.broker.connections().remove(0, job, kStart));
+    job = shop.broker.put({.queue = "default", .body = body, .ttr_s = 60}, kStart).value();
+    if (i % 64 != 0) continue;
+    shop.turn();
+    shop.log.lag(16 * kPlacesBytes);
+    most = std::max(most, shop.log.stored_bytes());
+  }
+  CHECK(most > shop.ledger.live_bytes());
+  CHECK(most <= 2 * shop.ledger.live_bytes() + 4 * kPlacesBytes);
+}
+
+TEST_CASE("compactor: what it owes for many batches is written in several") {
+  Workshop shop;
+  const JobId first = shop.fill(40);
+  shop.thin_out(first, 38'000);
+  shop.log.is_quick = false;
+  while (shop.turn() == Compactor::Next::kTurn) {
+  }
+  CHECK_FALSE(shop.compactor.owes());
+  const Lsn before = shop.log.end;
+  while (shop.log.end - before < 2 * kPlacesBytes) shop.put(1000);
+  const std::uint64_t theirs = shop.log.end - before;
+  for (bool is_first = true; is_first || shop.compactor.owes(); is_first = false) {
+    const Lsn begin = shop.log.end;
+    REQUIRE(shop.turn() == Compactor::Next::kTurn);
+    CHECK(shop.log.end - begin < kCompactionBytesMax + 2000);
+  }
+  CHECK(shop.log.end - before >= (1 + kCompactionPace) * theirs);
 }
 
 TEST_CASE(

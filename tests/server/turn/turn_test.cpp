@@ -266,6 +266,28 @@ TEST_CASE("turn: a large batch goes to the journal before others add to it") {
   CHECK(clients.a.received == "large ");
 }
 
+TEST_CASE("turn: compaction keeps its pace when clients fill several batches in a turn") {
+  Clients clients;
+  FakeJournal& journal = clients.loop.journal;
+  journal.has_segments = true;
+  const auto put = [&, body = std::string(kBatchBytesPause, 'x')] {
+    REQUIRE(clients.loop.broker.put({.queue = "default", .body = body}, clients.loop.clock.now()));
+    clients.answer(clients.a, "put ");
+  };
+  for (int i = 0; i < 60; ++i) {
+    put();
+    clients.make_durable(journal.end());
+  }
+  const Lsn before = journal.end();
+  for (JobId id = 2; id <= 60; id += 2) {
+    REQUIRE(clients.loop.broker.connections().remove(0, id, clients.loop.clock.now()));
+  }
+  for (int i = 0; i < 4; ++i) put();
+  const std::uint64_t theirs = journal.end() - before;
+  clients.loop.turn.run();
+  CHECK(journal.end() - before >= (1 + kCompactionPace) * theirs);
+}
+
 TEST_CASE("turn: where few are served, a reply leaves at once unless something recorded waits") {
   Clients clients;
   clients.answer(clients.a, "nothing recorded ");
