@@ -157,7 +157,7 @@ void look_at_queues(const cli::AllQueues& all, const std::string& url, Findings&
   if (troubles.found.empty()) {
     found.push_back({.check = "queues",
                      .seen = http::count_of(queues.size(), "queue") +
-                             "; every queue with ready jobs has a worker"});
+                             "; every queue with ready jobs had a worker in the last minute"});
   }
   for (Finding& finding : troubles.found) found.push_back(std::move(finding));
   if (troubles.left_out == 0) return;
