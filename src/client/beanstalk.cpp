@@ -17,8 +17,8 @@ struct Meaning {
 };
 constexpr Meaning kMeanings[] = {
     {"DRAINING",
-     "the server refuses put over beanstalk: it is in drain mode, where push still works, or is "
-     "stopping, or has no leader"},
+     "the server refuses put over beanstalk: it is in drain mode (push still works), is stopping, "
+     "or has no leader"},
     {"OUT_OF_MEMORY", "the server has no room for this: its disk or its memory is full"},
     {"INTERNAL_ERROR", "the server has failed to do this; its log says why"},
     {"+HI ", "this is a Faktory port; that of beanstalk is another one, usually 11300"},

@@ -158,12 +158,12 @@ std::string fault_of(std::string_view text) {
   try {
     const Json whole = Json::parse(text);
   } catch (const Json::parse_error& error) {
-    if (error.byte > text.size()) return "ends too early";
-    return http::concat("has an error at byte ", error.byte);
+    if (error.byte > text.size()) return "is incomplete";
+    return http::concat("is invalid at byte ", error.byte);
   } catch (const Json::exception&) {
     // A number before the fault fits no double.
   }
-  return "has an error";
+  return "is invalid";
 }
 
 bool is_array(std::string_view text) {
@@ -192,7 +192,7 @@ Reply<Members> members_of(Session& session, const std::string& type) {
   };
   if (!type.empty()) add("jobtype", quoted(type));
   if (!std::ranges::all_of(push.queue, is_of_queue_name)) {
-    return usage("--queue must have only letters, digits and . _ -, but it is " +
+    return usage("--queue may contain only letters, digits and . _ -, but it is " +
                  quoted(push.queue));
   }
   if (!push.queue.empty()) add("queue", quoted(push.queue));
@@ -316,10 +316,10 @@ Reply<std::vector<Item>> jobs_of(Session& session) {
   const std::string& source = has_type && has_args ? words[1] : words.front();
   const bool is_typed = has_args && !is_source(source);
   if (!has_args && (words.front().starts_with('[') || words.front().starts_with('{'))) {
-    return usage("TYPE must be a jobtype, but it begins like JSON; write push TYPE '[1, \"a\"]'");
+    return usage("TYPE must be a jobtype, but it looks like JSON; write push TYPE '[1, \"a\"]'");
   }
   if (is_typed && !is_array(source)) {
-    return usage("ARGS must be a JSON array such as '[1, \"a\"]', or @FILE or -, but it " +
+    return usage("ARGS must be a JSON array such as '[1, \"a\"]', @FILE or -, but it " +
                  fault_of(source));
   }
   const Reply<std::string> text = is_typed                ? Reply<std::string>(source)

@@ -99,8 +99,8 @@ void look_at_bodies(const View& view, std::vector<Concern>& found) {
          .queue = {}});
   };
   add(unreadable - aside, "bodies", "The journal has lost the ", ", which cannot run");
-  add(aside, "bodies_awaited", "The disk cannot read the ",
-      " now; the server tries again every minute");
+  add(aside, "bodies_awaited", "The ",
+      " cannot currently be read from disk; the server retries every minute");
 }
 
 std::string text_of_fullness(const Broker& broker) {

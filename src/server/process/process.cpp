@@ -48,8 +48,8 @@ void end_without_memory() {
 Problem no_thread(const std::system_error& error) {
   if (error.code() != std::errc::resource_unavailable_try_again) return Problem{error.what()};
   return Problem{
-      "cannot start a thread: raise the limit of processes (ulimit -u, TasksMax, "
-      "pids.max) or of memory"};
+      "cannot start a thread: raise the process limit (ulimit -u, TasksMax, pids.max) "
+      "or the memory limit"};
 }
 
 HostFacts host_facts() {

@@ -129,12 +129,12 @@ Finding look_at_content(const std::string& directory, Finding finding) {
     constexpr std::string_view kBeforeAdvice = "; nothing was changed: ";
     const std::size_t end = trouble.find(kBeforeAdvice);
     finding.seen = trouble.substr(0, end);
-    finding.means = "this program does not start here";
+    finding.means = "the server cannot start here";
     finding.to_do =
         end == trouble.npos ? "see what can be read" : trouble.substr(end + kBeforeAdvice.size());
     finding.command = "millrace check " + shell_word(directory);
   } else if (!report->unreadable.empty()) {
-    finding.seen = "jobs whose body could not be read";
+    finding.seen = "jobs whose bodies could not be read";
     for (const std::string& line : report->unreadable) finding.seen += "; " + line;
     finding.means = "they cannot run";
     finding.to_do = kUnreadableAdvice;

@@ -68,7 +68,7 @@ const char* advice_on(const std::string& kind) {
     return "check the disk; push the jobs again, and delete these (millrace errors: "
            "BodyUnreadable)";
   }
-  if (kind == "bodies_awaited") return "check the disk, and its cable or network";
+  if (kind == "bodies_awaited") return "check the disk and its cable or network";
   if (kind == "stalled") return "look at the disk, and at the server's log";
   return "see its pages";
 }

@@ -8,7 +8,7 @@ from clients import Beanstalk
 from program import ServerTest, free_port, wait_until
 from threads import Threads
 
-PROBLEM = "cannot start a thread: raise the limit of processes"
+PROBLEM = "cannot start a thread: raise the process limit"
 
 
 class NoThreadTest(ServerTest):

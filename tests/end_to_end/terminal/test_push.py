@@ -122,17 +122,17 @@ class PushTest(CliTest):
 
     def test_a_refusal_says_what_is_wrong_where_and_what_is_expected(self):
         self.serve()
-        array = "ARGS must be a JSON array such as '[1, \"a\"]', or @FILE or -, but it "
+        array = "ARGS must be a JSON array such as '[1, \"a\"]', @FILE or -, but it "
         custom = "--custom must be a JSON object such as '{\"a\": 1}', but it "
         for arguments, said in (
-            (("[1,",), "TYPE must be a jobtype, but it begins like JSON; write push TYPE '[1"),
-            (("T", "[1,"), array + "ends too early"),
-            (("T", "[1 2]"), array + "has an error at byte 4"),
-            (("T", "[1e999,}"), array + "has an error"),
+            (("[1,",), "TYPE must be a jobtype, but it looks like JSON; write push TYPE '[1"),
+            (("T", "[1,"), array + "is incomplete"),
+            (("T", "[1 2]"), array + "is invalid at byte 4"),
+            (("T", "[1e999,}"), array + "is invalid"),
             (("T", "5"), array + "is of type number"),
-            (("T", "[]", '--custom={"a":x}'), custom + "has an error at byte 6"),
+            (("T", "[]", '--custom={"a":x}'), custom + "is invalid at byte 6"),
             (("T", "[]", "--queue=a b"),
-             '--queue must have only letters, digits and . _ -, but it is "a b"'),
+             '--queue may contain only letters, digits and . _ -, but it is "a b"'),
         ):
             self.assertIn(said, self.refused(*arguments))
         self.assertIn('"jobs":[]', self.cli("ls", "ready", "--json"))
@@ -141,7 +141,7 @@ class PushTest(CliTest):
         self.serve()
         refusal = self.refused("Mail", "-", text='[1]\n[2]\n{"a"\n')
         expected = "must be a JSON array of arguments or a JSON object"
-        self.assertIn(f"line 3: {expected}, but it ends too early", refusal)
+        self.assertIn(f"line 3: {expected}, but it is incomplete", refusal)
         refusal = self.refused("Mail", "-", "--jid=12345678", text="[1]\n[2]")
         self.assertIn("--jid is for one job", refusal)
         self.assertIn('"jobs":[]', self.cli("ls", "ready", "--json"))

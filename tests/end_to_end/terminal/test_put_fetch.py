@@ -125,7 +125,7 @@ class PutTest(JobPortTest):
         server = self.serve()
         server.process.send_signal(signal.SIGUSR1)
         wait_until(lambda: self.run_cli("put", "x").returncode == REFUSED, "it drains")
-        self.assertIn("it is in drain mode, where push still works", self.refusal("put", "x"))
+        self.assertIn("it is in drain mode (push still works)", self.refusal("put", "x"))
         self.push("Mail", "[]")
 
 

@@ -38,7 +38,7 @@ TEST_CASE("overview: bodies that may be read later are not called lost") {
   CHECK(concerns[0]["text"] == "The journal has lost the body of 1 job, which cannot run");
   CHECK(concerns[1]["kind"] == "bodies_awaited");
   CHECK(concerns[1]["text"] ==
-        "The disk cannot read the bodies of 2 jobs now; the server tries again every minute");
+        "The bodies of 2 jobs cannot currently be read from disk; the server retries every minute");
 }
 
 TEST_CASE("overview: says so in drain mode") {

@@ -33,7 +33,7 @@ TEST_CASE("directory: jobs whose bodies could not be read are named") {
   encode(job, batch);
   write_journal(scratch.path("data"), {batch});
   const Finding finding = finding_of_journal(scratch.path("data"));
-  CHECK(finding.seen == "jobs whose body could not be read; job 7, queue mail");
+  CHECK(finding.seen == "jobs whose bodies could not be read; job 7, queue mail");
   CHECK(finding.to_do == kUnreadableAdvice);
 }
 
