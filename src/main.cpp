@@ -49,11 +49,19 @@ constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
 constexpr int kExitDamaged = 4;
 
+/// Lines for stderr. Whoever reads them is waited for, but not for ever.
+void say(std::string_view lines) {
+  server::LineWriter output(STDERR_FILENO);
+  while (!lines.empty() && server::wait_for_reader(STDERR_FILENO)) {
+    const std::string_view line = lines.substr(0, lines.find('\n') + 1);
+    output.write(line);
+    lines.remove_prefix(line.size());
+  }
+}
+
 /// A text may repeat an argument, or a name from a file: it cannot move the cursor.
 int fail(std::string_view program, const std::string& text, int code) {
-  if (server::wait_for_reader(STDERR_FILENO)) {
-    std::fprintf(stderr, "%s: %s\n", program.data(), millrace::harmless(text).c_str());
-  }
+  say(std::string(program) + ": " + millrace::harmless(text) + "\n");
   return code;
 }
 
@@ -194,7 +202,7 @@ int beanstalkd_status(StartFailure::Step step) {
 int run_as_beanstalkd(const std::vector<std::string>& arguments) {
   const auto invocation = millrace::server::read_beanstalkd_invocation(arguments);
   std::fputs(invocation.output.c_str(), stdout);
-  std::fputs(invocation.errors.c_str(), stderr);
+  say(invocation.errors);
   if (invocation.exit_status) return *invocation.exit_status;
   using millrace::server::Log;
   using millrace::server::Personality;
@@ -217,7 +225,7 @@ int run_as_beanstalkd(const std::vector<std::string>& arguments) {
 int run_as_faktory(const std::vector<std::string>& arguments) {
   const auto invocation = millrace::server::read_faktory_invocation(arguments);
   std::fputs(invocation.output.c_str(), stdout);
-  std::fputs(invocation.errors.c_str(), stderr);
+  say(invocation.errors);
   if (invocation.exit_status) return *invocation.exit_status;
   const auto read_again = [&]() -> Outcome<Config> {
     auto again = millrace::server::read_faktory_invocation(arguments);

@@ -15,13 +15,16 @@
 namespace millrace::server {
 namespace {
 
-/// Whether a write waits is a property of what is open, and that may be a shell's. A pipe or a
-/// terminal can be opened once more.
-int reopened(int descriptor) {
+bool may_wait(int descriptor) {
   struct stat facts {};
-  const bool may_wait =
-      ::fstat(descriptor, &facts) == 0 && (S_ISFIFO(facts.st_mode) || ::isatty(descriptor) == 1);
-  if (!may_wait) return -1;
+  if (::fstat(descriptor, &facts) != 0) return false;
+  return S_ISFIFO(facts.st_mode) || ::isatty(descriptor) == 1;
+}
+
+/// Whether a write waits is a property of what is open, and that may be a shell's. A pipe or a
+/// terminal can be opened once more, unless it is another user's.
+int reopened(int descriptor) {
+  if (!may_wait(descriptor)) return -1;
   const std::string path = "/proc/self/fd/" + std::to_string(descriptor);
   return ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
@@ -30,15 +33,28 @@ constexpr int kReaderWaitMs = 1000;
 
 bool is_writable(int descriptor, int wait_ms) {
   pollfd writable{.fd = descriptor, .events = POLLOUT, .revents = 0};
-  return ::poll(&writable, 1, wait_ms) == 1;
+  int ready = -1;
+  do ready = ::poll(&writable, 1, wait_ms);
+  while (ready < 0 && errno == EINTR);
+  return ready == 1;
 }
 
-/// A pipe that can be written to takes PIPE_BUF bytes. A socket may take fewer.
+/// What is shared, and may wait, is told not to for this moment.
+ssize_t write_shared(int descriptor, std::string_view part) {
+  const int flags = may_wait(descriptor) ? ::fcntl(descriptor, F_GETFL) : -1;
+  const bool changes = flags >= 0 && (flags & O_NONBLOCK) == 0;
+  if (changes) ::fcntl(descriptor, F_SETFL, flags | O_NONBLOCK);
+  const ssize_t written = ::write(descriptor, part.data(), part.size());
+  if (changes) ::fcntl(descriptor, F_SETFL, flags);
+  return written;
+}
+
+/// A pipe that can be written to takes PIPE_BUF bytes. A socket or a terminal may take fewer.
 ssize_t write_some(int descriptor, std::string_view text) {
   const std::string_view part = text.substr(0, PIPE_BUF);
   if (!is_writable(descriptor, 0)) return -1;
   const ssize_t sent = ::send(descriptor, part.data(), part.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-  return sent < 0 && errno == ENOTSOCK ? ::write(descriptor, part.data(), part.size()) : sent;
+  return sent < 0 && errno == ENOTSOCK ? write_shared(descriptor, part) : sent;
 }
 
 }  // namespace

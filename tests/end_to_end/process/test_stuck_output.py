@@ -2,6 +2,7 @@
 read on."""
 
 import contextlib
+import ctypes
 import fcntl
 import os
 import re
@@ -22,6 +23,17 @@ LOST = re.compile(r"^\S+Z log_lines_lost count=(\d+)\r?$", re.MULTILINE)
 END_SECONDS_MAX = 10
 
 
+PR_CAPBSET_DROP = 24
+CAP_DAC_OVERRIDE = 1
+NOBODY = 65534
+
+
+def drop_override():
+    """What is another user's cannot be opened by the program that is started, though root's."""
+    if ctypes.CDLL(None, use_errno=True).prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl")
+
+
 def pair_of_sockets():
     return [each.detach() for each in socket.socketpair()]
 
@@ -37,16 +49,17 @@ def read_all(reader):
 
 
 class StuckLogTest(ServerTest):
-    def begin(self, ends):
+    def begin(self, ends, before=lambda: None, tube="default"):
         """A server whose stderr is one of the ends. It is full, or nearly, and nobody reads it."""
         self.reader, writer = ends
         self.addCleanup(os.close, self.reader)
         self.one = self.server()
         self.one.web_address = ("127.0.0.1", free_port())
-        self.one.preexec_fn = lambda: os.dup2(writer, 2)
+        self.one.preexec_fn = lambda: (os.dup2(writer, 2), before())
         self.one.start()
         os.close(writer)
         self.client = self.open(Beanstalk(self.one.beanstalk_address))
+        self.client.command(f"use {tube}")
         while self.lost() == 0:
             self.one.process.send_signal(signal.SIGTTIN)
             self.assertIsInstance(self.client.put(b"x"), int)
@@ -80,6 +93,20 @@ class StuckLogTest(ServerTest):
 
     def test_terminal(self):
         self.check_lines(os.openpty())
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can give a terminal away")
+    def test_terminal_of_another_user(self):
+        """It cannot be opened once more, and tells that it can be written to when little fits."""
+        ends = os.openpty()
+        os.fchown(ends[1], NOBODY, NOBODY)
+        os.fchmod(ends[1], 0o600)
+        kept = os.dup(ends[1])
+        self.addCleanup(os.close, kept)
+        self.begin(ends, drop_override, "t" * 190)
+        for _ in range(20):
+            self.one.process.send_signal(signal.SIGTTIN)
+            self.assertIsInstance(self.client.put(b"x"), int)
+        self.assertTrue(os.get_blocking(kept))
 
     def test_the_descriptor_stays_as_its_other_owners_have_it(self):
         ends = os.pipe()
