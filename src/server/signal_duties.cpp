@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdint>
 #include <exception>
 #include <filesystem>
 #include <system_error>
@@ -21,6 +22,9 @@ namespace {
 constexpr std::size_t kIgnoredKeysLogged = 100;
 
 constexpr std::size_t kQueuesLogged = 100;
+
+/// A certificate with its chain, a key, or the certificates that a system trusts.
+constexpr std::uintmax_t kPemBytesMax = std::uintmax_t{1} << 20;
 
 void log_queues(const Server& server, const Log& log) {
   const View view = server.view();
@@ -76,6 +80,11 @@ Outcome<Server::Secrets> read_secrets(const Config& config, const Log& log, Conf
   for (const auto& file : {config.tls_certificate_file, config.tls_key_file, config.node_ca_file}) {
     if (kind == ConfigFile::kRegular && may_wait_for_writer(file)) {
       return Problem{"cannot use " + file + ": not a regular file"};
+    }
+    std::error_code error;
+    if (const auto bytes = std::filesystem::file_size(file, error);
+        !error && bytes > kPemBytesMax) {
+      return Problem{"cannot use " + file + ": larger than 1 MiB"};
     }
   }
   auto tls = TlsContext::load(config.tls_certificate_file, config.tls_key_file);

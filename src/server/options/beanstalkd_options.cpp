@@ -12,6 +12,7 @@
 #include "base/check.hpp"
 #include "beanstalk/settings.hpp"
 #include "journal/file/file_journal_options.hpp"
+#include "server/options/option_rows.hpp"
 
 namespace millrace::server {
 namespace {
@@ -112,7 +113,9 @@ class Reader {
   }
 
   static bool takes_value(char flag) {
-    return std::string_view("pbfluzs").find(flag) != std::string_view::npos;
+    return flag != 'F' && std::ranges::any_of(kOptionRows, [=](const OptionRow& row) {
+             return std::string_view(row.others.beanstalkd).find(flag) != std::string_view::npos;
+           });
   }
 
   void read_switch(std::string_view argument, std::size_t at) {

@@ -86,13 +86,15 @@ Outcome<FileSettings> read_settings(const ConfigDocument& document, Config& conf
     if (!has_settings(setting.path.front())) continue;
     const std::string name = setting.name();
     const auto found = settings.find(name);
-    const bool is_empty_table = setting.path.size() == 1;
+    const bool is_empty_table =
+        setting.path.size() == 1 && setting.kind == Setting::Kind::kEmptyTable;
     if (found == settings.end() && !is_empty_table) {
       config.ignored_keys.push_back({.key = setting.shown_name(), .place = setting.place});
     }
     if (found == settings.end()) continue;
-    const bool is_number =
-        name == "faktory.worker_timeout" && setting.kind == Setting::Kind::kPlain;
+    const bool is_number = name == "faktory.worker_timeout" &&
+                           setting.kind == Setting::Kind::kPlain && setting.text != "true" &&
+                           setting.text != "false";
     if (setting.kind != Setting::Kind::kString && !is_number) {
       return Problem{setting.place + ": " + name + " must be a string in quotes"};
     }
@@ -285,7 +287,7 @@ class FlagReader {
       std::string source = names.key == nullptr ? "" : names.key;
       const auto variable =
           names.variable == nullptr ? std::nullopt : environment_variable(names.variable);
-      if (variable) {
+      if (variable && !variable->empty()) {
         text = *variable;
         source = names.variable;
       }
@@ -327,16 +329,32 @@ class FlagReader {
     if (password.empty() && !is_development() && !is_skipped) fail(environment_ + kNoPassword);
   }
 
+  /// As in Faktory, with both files or not at all. One that is there and cannot be used must not
+  /// lead to ports without TLS.
   void settle_tls() {
-    const fs::path certificate = fs::path(directory_) / "public.cert.pem";
-    const fs::path key = fs::path(directory_) / "private.key.pem";
-    if (!is_file(certificate) || !is_file(key)) return;
-    read_.config.tls_certificate_file = certificate;
-    read_.config.tls_key_file = key;
+    std::vector<std::string> found;
+    for (const char* const name : {"public.cert.pem", "private.key.pem"}) {
+      const fs::path file = fs::path(directory_) / name;
+      std::error_code error;
+      const fs::file_type type = fs::status(file, error).type();
+      if (type == fs::file_type::not_found) continue;
+      if (type != fs::file_type::regular) {
+        const std::string why = error ? error.message() : "not a regular file";
+        return fail("cannot use " + file.string() + ": " + why);
+      }
+      found.push_back(file);
+    }
+    if (found.size() == 1) {
+      read_.config.ignored_keys.push_back({.key = found.front(), .place = directory_});
+    }
+    if (found.size() < 2) return;
+    read_.config.tls_certificate_file = found.front();
+    read_.config.tls_key_file = found.back();
   }
 
   /// Faktory creates its data directory with all parents.
   void settle_storage() {
+    if (read_.exit_status) return;
     std::error_code error;
     fs::create_directories(storage_, error);
     if (error) return fail("cannot use directory " + storage_ + ": " + error.message());

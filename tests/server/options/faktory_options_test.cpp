@@ -51,6 +51,11 @@ class Home {
     return config();
   }
 
+  [[nodiscard]] std::string failure_by(const std::string& toml) const {
+    write("a", toml);
+    return failure();
+  }
+
   /// What is said when it cannot start.
   [[nodiscard]] std::string failure(const std::vector<std::string>& flags = {}) const {
     const FaktoryInvocation invocation = read(flags);
@@ -248,6 +253,11 @@ TEST_CASE(
   CHECK(home.config({"-worker-timeout", "60s"}).worker_timeout == 60s);
   CHECK(home.config({"--worker-timeout=20"}).worker_timeout == 20s);
   CHECK(home.failure({"-worker-timeout", "4"}).starts_with("faktory: -worker-timeout: '4' is not"));
+  const Variable empty("MILLRACE_WORKER_TIMEOUT", "");
+  CHECK_FALSE(home.config().worker_timeout);
+  CHECK(home.failure_by("[faktory]\nworker_timeout = true\n").find("a.toml:2: ") !=
+        std::string::npos);
+  home.write("a", "");
   const Variable wrong("MILLRACE_WORKER_TIMEOUT", "soon");
   CHECK(home.failure().starts_with("faktory: MILLRACE_WORKER_TIMEOUT: 'soon' is not"));
 }
@@ -303,6 +313,17 @@ TEST_CASE("faktory options: what has no effect in the files is named, with its l
     ignored.push_back(each.key + each.place.substr(each.place.rfind('/')));
   }
   CHECK(ignored == std::vector<std::string>{"license/b.toml:2", "faktory.colour/a.toml:3"});
+}
+
+TEST_CASE("faktory options: settings that are no table are named, with their line") {
+  const Home home;
+  for (const char* const text : {"[[faktory]]\npassword = \"p\"\n", "web = 1\n"}) {
+    home.write("a", text);
+    CAPTURE(text);
+    const auto ignored = home.config().ignored_keys;
+    REQUIRE(ignored.size() == 1);
+    CHECK(ignored[0].place.ends_with("/a.toml:1"));
+  }
 }
 
 TEST_CASE("faktory options: variables that have no effect are named, without their values") {
@@ -362,10 +383,31 @@ TEST_CASE("faktory options: a flag's binding overrides the file's, unless it is 
 TEST_CASE("faktory options: certificate and key in the directory make the port speak TLS") {
   const Home home;
   home.scratch().write("files/public.cert.pem", "c");
-  CHECK(home.config().tls_certificate_file.empty());
+  const Config alone = home.config();
+  CHECK(alone.tls_certificate_file.empty());
+  REQUIRE(alone.ignored_keys.size() == 1);
+  CHECK(alone.ignored_keys[0].key == home.scratch().path("files/public.cert.pem"));
   home.scratch().write("files/private.key.pem", "k");
   CHECK(home.config().tls_certificate_file == home.scratch().path("files/public.cert.pem"));
   CHECK(home.config().tls_key_file == home.scratch().path("files/private.key.pem"));
+}
+
+TEST_CASE("faktory options: a key that is there and cannot be used stops the start") {
+  const Home home;
+  home.scratch().write("files/public.cert.pem", "c");
+  const std::string key = home.scratch().path("files/private.key.pem");
+  std::filesystem::create_symlink(key,
+                                  key);  // no file can be found there, as below a locked folder
+  CHECK(home.failure().starts_with("faktory: cannot use " + key + ": "));
+  std::filesystem::remove(key);
+  std::filesystem::create_directory(key);
+  CHECK(home.failure() == "faktory: cannot use " + key + ": not a regular file\n");
+}
+
+TEST_CASE("faktory options: a start that is refused makes no directory") {
+  const Home home;
+  CHECK(home.failure({"-worker-timeout", "4"}).find("-worker-timeout") != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(home.storage()));
 }
 
 }  // namespace millrace::server
