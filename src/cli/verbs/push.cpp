@@ -315,7 +315,8 @@ Reply<std::vector<Item>> jobs_of(Session& session) {
   const bool has_type = has_args || !is_source(words.front());
   const std::string& source = has_type && has_args ? words[1] : words.front();
   const bool is_typed = has_args && !is_source(source);
-  if (!has_args && (words.front().starts_with('[') || words.front().starts_with('{'))) {
+  const std::string_view first = trimmed(words.front());
+  if (!has_args && (first.starts_with('[') || first.starts_with('{'))) {
     return usage("TYPE must be a jobtype, but it looks like JSON; write push TYPE '[1, \"a\"]'");
   }
   if (is_typed && !is_array(source)) {

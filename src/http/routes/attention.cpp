@@ -89,17 +89,16 @@ void look_at_bodies(const View& view, std::vector<Concern>& found) {
   const std::uint64_t unreadable = view.jobs().unreadable_count();
   // Of those that are deleted meanwhile, the broker learns when it reads their bodies again.
   const std::uint64_t aside = std::min(unreadable, view.tally().jobs_set_aside);
-  const auto add = [&found](std::uint64_t jobs, const char* kind, std::string_view begin,
-                            std::string_view end) {
+  const auto add = [&found](std::uint64_t jobs, const char* kind, std::string_view end) {
     if (jobs == 0) return;
     found.push_back(
         {.level = Level::kTrouble,
          .kind = kind,
-         .text = concat(begin, jobs == 1 ? "body" : "bodies", " of ", count_of(jobs, "job"), end),
+         .text = concat("The ", jobs == 1 ? "body" : "bodies", " of ", count_of(jobs, "job"), end),
          .queue = {}});
   };
-  add(unreadable - aside, "bodies", "The journal has lost the ", ", which cannot run");
-  add(aside, "bodies_awaited", "The ",
+  add(unreadable - aside, "bodies", " could not be read from the journal");
+  add(aside, "bodies_awaited",
       " cannot currently be read from disk; the server retries every minute");
 }
 

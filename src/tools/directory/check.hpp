@@ -21,7 +21,7 @@ struct JournalReport {
 inline constexpr std::size_t kUnreadableNamed = 20;
 /// What to do about them.
 inline constexpr const char* kUnreadableAdvice =
-    "push these jobs again from their source, then delete the dead ones";
+    "retry these jobs; if a retry is refused, push the job again and delete the dead one";
 
 /// Reads the whole journal in `directory`. Reports its segments, all damage, and the jobs in its
 /// undamaged part. Changes nothing and takes no lock: the latest write of a running server may look

@@ -65,8 +65,8 @@ const char* advice_on(const std::string& kind) {
   if (kind == "disk" || kind == "full") return "free space, or delete jobs (millrace delete)";
   if (kind == "memory") return "see --memory-limit, or give it more memory";
   if (kind == "bodies") {
-    return "check the disk; push the jobs again, and delete these (millrace errors: "
-           "BodyUnreadable)";
+    return "check the disk, then retry these jobs (millrace errors: BodyUnreadable); if a retry is "
+           "refused, push the job again and delete the dead one";
   }
   if (kind == "bodies_awaited") return "check the disk and its cable or network";
   if (kind == "stalled") return "look at the disk, and at the server's log";

@@ -35,7 +35,7 @@ TEST_CASE("overview: bodies that may be read later are not called lost") {
   const Json concerns = web.read("/api/v1/overview")["attention"];
   REQUIRE(concerns.size() == 2);
   CHECK(concerns[0]["kind"] == "bodies");
-  CHECK(concerns[0]["text"] == "The journal has lost the body of 1 job, which cannot run");
+  CHECK(concerns[0]["text"] == "The body of 1 job could not be read from the journal");
   CHECK(concerns[1]["kind"] == "bodies_awaited");
   CHECK(concerns[1]["text"] ==
         "The bodies of 2 jobs cannot currently be read from disk; the server retries every minute");

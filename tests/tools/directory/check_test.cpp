@@ -63,8 +63,8 @@ TEST_CASE("check: names jobs whose bodies could not be read, and where these are
                                        job_batch(2, JobState::kDead)});
   const auto report = check_journal(scratch.path("data"));
   CHECK(has(report,
-            "warning: 1 job whose body could not be read: push these jobs again from their "
-            "source, then delete the dead ones"));
+            "warning: 1 job whose body could not be read: retry these jobs; if a retry is "
+            "refused, push the job again and delete the dead one"));
   const std::string line =
       "job 1, queue mail: body unreadable: /d/0.log is damaged at offset 40: it\\x1b";
   CHECK(has(report, "unreadable: " + line));
