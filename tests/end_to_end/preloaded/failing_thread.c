@@ -1,26 +1,12 @@
-// Preloaded, a thread cannot be started when a test says so. The file THREADS has a number of 8
-// bytes: so many threads from now on, the last of them fails. 0: none does. Below 0: all fail. The
-// test reads there how many are left.
+// Preloaded, a thread cannot be started when a test says so: the last of its countdown. Below 0: all
+// fail.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-static int64_t* left;
-
-__attribute__((constructor)) static void begin(void) {
-  const char* path = getenv("THREADS");
-  int file = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
-  if (file < 0) return;
-  left = mmap(0, sizeof *left, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  close(file);
-}
+#include "countdown.h"
 
 static int must_fail(void) {
   int64_t now = left ? __atomic_load_n(left, __ATOMIC_RELAXED) : 0;

@@ -5,8 +5,8 @@ import signal
 import unittest
 
 from clients import Beanstalk
+from preloaded import Countdown
 from program import ServerTest, free_port, wait_until
-from threads import Threads
 
 PROBLEM = "cannot start a thread: raise the process limit"
 
@@ -14,7 +14,7 @@ PROBLEM = "cannot start a thread: raise the process limit"
 class NoThreadTest(ServerTest):
     def setUp(self):
         super().setUp()
-        self.threads = Threads(self)
+        self.threads = Countdown(self, "failing_thread")
         self.one = self.server(env=self.threads.env)
         self.one.web_address = ("127.0.0.1", free_port())
 

@@ -1,15 +1,13 @@
 """Without memory the server ends at once, and its log has everything that it acknowledged."""
 
 import json
-import mmap
 import os
 import resource
-import struct
 import subprocess
 import unittest
 
 from clients import Beanstalk, Faktory, Gone
-from preloaded import preloaded
+from preloaded import Countdown
 from program import PROGRAM, STOP_SECONDS_MAX, ServerTest
 
 LINE = "millrace: out of memory\n"
@@ -21,21 +19,9 @@ class FailingAllocationTest(ServerTest):
 
     def setUp(self):
         super().setUp()
-        path = self.path("allocations")
-        with open(path, "wb") as file:
-            file.write(bytes(8))
-        with open(path, "r+b") as file:
-            self.left = mmap.mmap(file.fileno(), 8)
-        self.addCleanup(self.left.close)
-        library = preloaded("failing_allocation", self.path("allocations.so"))
+        self.allocations = Countdown(self, "failing_allocation")
         self.one = self.server()
-        self.one.env = {"LD_PRELOAD": library, "ALLOCATIONS": path}
-
-    def let(self, number):
-        """So many allocations from now on, the last of which fails. Answers how many were left."""
-        before = struct.unpack("q", self.left[:])[0]
-        self.left[:] = struct.pack("q", number)
-        return before
+        self.one.env = self.allocations.env
 
     def fail_each(self, prepare, command):
         """Runs the command with one allocation more each time, until all that it makes have failed
@@ -44,17 +30,17 @@ class FailingAllocationTest(ServerTest):
         while True:
             self.one.start()
             made = prepare(len(replies))
-            self.let(len(replies) + 1)
+            self.allocations.let(len(replies) + 1)
             try:
                 replies.append(command(made))
             except Gone:
                 replies.append(None)
-                self.let(0)
+                self.allocations.let(0)
                 # Not after a while, in which it could go on with half of a change.
                 self.assertEqual(self.one.process.wait(STOP_SECONDS_MAX), 1)
                 self.assertEqual(self.one.error_text().splitlines()[-1:], [LINE.strip()])
                 continue
-            if self.let(0) > 0:
+            if self.allocations.let(0) > 0:
                 break
             # It failed behind the reply.
             self.one.process.wait(STOP_SECONDS_MAX)

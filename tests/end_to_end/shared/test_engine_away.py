@@ -9,9 +9,9 @@ import time
 import unittest
 
 from clients import Beanstalk, Faktory, Gone
+from preloaded import Countdown
 from program import wait_until
 from shared.shared_log import SharedLogTest, nats_program
-from threads import Threads
 from web import Web
 
 NO_LEADER = "-ERR no server leads the shared log at present, try again later"
@@ -184,7 +184,7 @@ class StartOverWithoutThreads(SharedLogTest):
     def node(self, name):
         node = super().node(name)
         if name == "a":
-            self.threads = Threads(self)
+            self.threads = Countdown(self, "failing_thread")
             node.env = self.threads.env
         return node
 
