@@ -1,0 +1,2 @@
+// What of Asio is not a template is compiled here, once.
+#include <asio/impl/src.hpp>
