@@ -7,7 +7,7 @@
 
 namespace millrace::server {
 ClientSocket::ClientSocket(int descriptor, std::unique_ptr<TlsStream> tls, Parts& parts)
-    : stream_(descriptor, std::move(tls)), parts_(parts) {}
+    : stream_(parts.poller.context(), descriptor, std::move(tls)), parts_(parts) {}
 
 ClientSocket::~ClientSocket() {
   CHECK(session_ == nullptr || state_ == ConnectionState::kClosed);
@@ -19,7 +19,7 @@ void ClientSocket::open(SessionHalf& session, std::function<void()> on_closed) {
   on_closed_ = std::move(on_closed);
   session_->start();
   // A session that failed has dropped the connection.
-  if (is_serving() && !parts_.poller.watch(descriptor(), *this)) drop();
+  if (is_serving() && !stream_.begin(*this)) drop();
 }
 
 bool ClientSocket::is_serving() const {
@@ -34,14 +34,19 @@ void ClientSocket::move(ConnectionEvent event) {
 
 // ---- receiving ----------------------------------------------------------------------------------
 
-void ClientSocket::on_events(SocketEvents events) {
-  known_.is_readable |= events.is_readable;
-  known_.is_over |= events.is_over;
-  known_.is_broken |= events.is_broken;
-  if (events.is_writable && stream_.is_full()) {
-    stream_.has_room();
-    if (is_serving()) session_->has_room();
-  }
+void ClientSocket::on_input() {
+  has_input_ = true;
+  const bool is_over = stream_.has_end() || stream_.is_broken();
+  is_over ? parts_.poller.serve_first(*this) : parts_.poller.serve(*this);
+}
+
+void ClientSocket::on_room() {
+  has_room_ = true;
+  parts_.poller.serve(*this);
+}
+
+void ClientSocket::on_ready() {
+  if (std::exchange(has_room_, false) && is_serving()) session_->has_room();
   // Those that wait already come first.
   if (parts_.poller.has_turned_away() && is_serving() && !session_->is_brief()) {
     return parts_.poller.serve_again(*this);
@@ -56,8 +61,12 @@ bool ClientSocket::on_served_again() {
   return serve_input() != Served::kNotYet;
 }
 
+void ClientSocket::on_wait() {
+  if (!has_input_) stream_.await_input();
+}
+
 void ClientSocket::read_on() {
-  if (known_.is_readable && may_receive()) parts_.poller.serve_again(*this);
+  if (has_input_ && may_receive()) parts_.poller.serve_again(*this);
 }
 
 bool ClientSocket::may_receive() {
@@ -68,10 +77,10 @@ bool ClientSocket::may_receive() {
 /// Receives once, and guards all others against what fails in it. The rest is for the next
 /// `take`, or for when it is wanted.
 ClientSocket::Served ClientSocket::serve_input() {
-  if (state_ == ConnectionState::kClosed || !known_.is_readable) return Served::kNow;
+  if (state_ == ConnectionState::kClosed || !has_input_) return Served::kNow;
   if (!may_receive()) {
     // What arrived is left where it is, but a connection that is broken must not stay.
-    if (known_.is_broken) lose();
+    stream_.is_broken() ? lose() : stream_.await_break();
     return Served::kNow;
   }
   const bool is_lingering = state_ == ConnectionState::kLingering;
@@ -92,10 +101,12 @@ ClientSocket::Served ClientSocket::receive(std::size_t share) {
   const Stream::Received received = state_ == ConnectionState::kLingering
                                         ? stream_.discard(parts_.buffer, share)
                                         : stream_.receive(parts_.buffer, share);
-  const bool is_end_next = received.is_empty && !received.is_end && known_.is_over;
+  const bool is_end_next = received.is_empty && !received.is_end && stream_.has_end();
   const bool is_all = received.is_nothing || received.is_end || received.is_empty;
-  if (is_all && !is_end_next) known_.is_readable = false;
+  if (is_all && !is_end_next) has_input_ = false;
   hand_on(received);
+  // When the client has its answer, it may have sent more by then.
+  if (!has_input_ && state_ != ConnectionState::kClosed) parts_.poller.serve_before_wait(*this);
   return is_end_next ? Served::kEndIsNext : Served::kNow;
 }
 
@@ -108,6 +119,7 @@ void ClientSocket::hand_on(const Stream::Received& received) {
   if (!received.bytes.empty()) session_->receive(received.bytes);
   if (received.is_end && is_serving()) {
     move(ConnectionEvent::kInputEnded);
+    stream_.await_break();
     session_->end_input();
   }
   // What waited for the end of a handshake can leave now.
@@ -180,7 +192,8 @@ void ClientSocket::close(ConnectionEvent event) {
   parts_.ticker.plan(*this, kNever);
   outbox_.clear();
   stalled_since_.reset();
-  parts_.poller.forget(descriptor(), *this);
+  parts_.poller.forget(*this);
+  stream_.stop();
   on_closed_();
 }
 

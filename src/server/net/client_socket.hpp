@@ -24,7 +24,10 @@ inline constexpr Duration kLingerMax = 1s;
 
 /// The socket half of a client's connection: hands on what arrives, and sends output once it is
 /// durable. While nothing happens it holds no buffer.
-class ClientSocket final : public SocketHalf, public Pollee, public Deadline {
+class ClientSocket final : public SocketHalf,
+                           public Pollee,
+                           public Deadline,
+                           private Stream::Owner {
  public:
   /// What all sockets of clients use. It outlives them.
   struct Parts {
@@ -56,7 +59,8 @@ class ClientSocket final : public SocketHalf, public Pollee, public Deadline {
   void finish() override;
   void drop() override;
 
-  void on_events(SocketEvents events) override;
+  void on_ready() override;
+  void on_wait() override;
   [[nodiscard]] bool on_served_again() override;
   void expire(Time now) override;
 
@@ -67,6 +71,8 @@ class ClientSocket final : public SocketHalf, public Pollee, public Deadline {
     kNotYet      ///< it waits for the next turn
   };
 
+  void on_input() override;
+  void on_room() override;
   [[nodiscard]] bool is_serving() const;
   [[nodiscard]] bool may_receive();
   [[nodiscard]] Served serve_input();
@@ -84,7 +90,8 @@ class ClientSocket final : public SocketHalf, public Pollee, public Deadline {
   std::function<void()> on_closed_;
   ConnectionState state_ = ConnectionState::kOpen;
   bool is_broken_ = false;  ///< and not by us
-  SocketEvents known_;      ///< what the system said and was not served yet
+  bool has_input_ = false;  ///< as far as the stream has told
+  bool has_room_ = false;   ///< the stream has told so, and the session was not told
   Outbox outbox_;
   std::optional<Time> stalled_since_;
 };

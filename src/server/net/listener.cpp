@@ -4,6 +4,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <asio/basic_socket_acceptor.hpp>
+#include <asio/generic/stream_protocol.hpp>
+#include <asio/io_context.hpp>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -21,6 +24,12 @@ std::string error_text() {
 
 }  // namespace
 
+struct Listener::Door {
+  using Acceptor = asio::basic_socket_acceptor<asio::generic::stream_protocol>;
+  Acceptor acceptor;
+  Listener* owner;  ///< null: closed
+};
+
 Listener::Listener(BoundSocket socket, Parts parts)
     : bound_(std::move(socket)), parts_(std::move(parts)), failures_(kAcceptFailureLogInterval) {}
 
@@ -30,25 +39,41 @@ Listener::~Listener() {
 
 Outcome<Done> Listener::listen(Accept accept) {
   accept_ = std::move(accept);
-  const auto problem = [this] {
-    return Problem{"cannot listen on " + address().text() + ": " + error_text()};
+  const auto problem = [this](const std::string& why) {
+    return Problem{"cannot listen on " + address().text() + ": " + why};
   };
   // Somebody else may accept the client that we were told of, where the socket was inherited.
   const int flags = ::fcntl(descriptor(), F_GETFL);
-  if (flags < 0 || ::fcntl(descriptor(), F_SETFL, flags | O_NONBLOCK) < 0) return problem();
-  if (::listen(descriptor(), kBacklog) < 0 || !watch()) return problem();
+  if (flags < 0 || ::fcntl(descriptor(), F_SETFL, flags | O_NONBLOCK) < 0) {
+    return problem(error_text());
+  }
+  if (::listen(descriptor(), kBacklog) < 0) return problem(error_text());
+  // Shared: see the header.
+  door_ = std::make_shared<Door>(
+      Door{.acceptor = Door::Acceptor(parts_.poller.context()), .owner = this});
+  asio::error_code error;
+  const asio::generic::stream_protocol protocol(bound_.family(), 0);
+  door_->acceptor.assign(protocol, descriptor(), error);
+  if (error) return problem(error.message());
+  await_client();
   return Done{};
 }
 
-/// Reported in each turn: a client that is not accepted in one is accepted in the next.
-bool Listener::watch() {
-  return parts_.poller.watch(descriptor(), *this, Poller::Trigger::kAlways);
+void Listener::await_client() {
+  door_->acceptor.async_wait(Door::Acceptor::wait_read, [door = door_](const asio::error_code&) {
+    if (door->owner != nullptr) door->owner->parts_.poller.serve(*door->owner);
+  });
 }
 
-void Listener::on_events(SocketEvents) {
+void Listener::on_ready() {
   for (int i = 0; i < kAcceptsPerTurn; ++i) {
-    if (!is_open_ || !accept_one()) return;
+    // Whoever is let in may close the port.
+    if (!door_) return;
+    if (accept_one()) continue;
+    if (!is_pausing_) await_client();
+    return;
   }
+  await_client();
 }
 
 /// False when no more are to be accepted in this turn.
@@ -82,19 +107,26 @@ void Listener::pause(const std::string& why) {
         "accept_failed",
         {{"address", address().text()}, {"error", why}, {"not_logged", failures_.skipped()}});
   }
-  parts_.poller.forget(descriptor(), *this);
+  is_pausing_ = true;
   parts_.ticker.plan(*this, now + kAcceptPause);
 }
 
-void Listener::expire(Time now) {
-  if (!watch()) parts_.ticker.plan(*this, now + kAcceptPause);
+void Listener::expire(Time) {
+  is_pausing_ = false;
+  await_client();
 }
 
 void Listener::close() {
-  if (!std::exchange(is_open_, false)) return;
+  if (descriptor() < 0) return;
   parts_.ticker.plan(*this, kNever);
-  parts_.poller.forget(descriptor(), *this);
+  parts_.poller.forget(*this);
   bound_.remove_file();
+  if (door_) {
+    door_->owner = nullptr;
+    asio::error_code ignored;
+    (void)door_->acceptor.release(ignored);
+    door_.reset();
+  }
   ::close(bound_.release());
 }
 

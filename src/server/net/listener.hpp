@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "base/result.hpp"
@@ -49,17 +50,20 @@ class Listener final : private Pollee, private Deadline {
   [[nodiscard]] int descriptor() const { return bound_.descriptor(); }
 
  private:
-  void on_events(SocketEvents events) override;
+  struct Door;
+
+  void on_ready() override;
   void expire(Time now) override;
   [[nodiscard]] bool accept_one();
-  [[nodiscard]] bool watch();
+  void await_client();
   void pause(const std::string& why);
 
   BoundSocket bound_;
   Parts parts_;
+  std::shared_ptr<Door> door_;  ///< shared with its handler, which may run later; null: closed
   Accept accept_;
   LogLimit failures_;
-  bool is_open_ = true;
+  bool is_pausing_ = false;
 };
 
 /// How many clients may wait to be accepted.

@@ -2,6 +2,7 @@
 
 #include <ifaddrs.h>
 #include <netinet/in.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <cstring>
@@ -75,6 +76,11 @@ std::optional<Place> near_end(int descriptor) {
 
 std::optional<Place> far_end(int descriptor) {
   return end_of(descriptor, ::getpeername);
+}
+
+bool has_ended(int descriptor) {
+  pollfd asked{.fd = descriptor, .events = POLLRDHUP, .revents = 0};
+  return ::poll(&asked, 1, 0) > 0;
 }
 
 bool is_of_this_machine(const Place& place) {

@@ -52,6 +52,10 @@ struct Route {
 [[nodiscard]] std::optional<Place> near_end(int descriptor);
 [[nodiscard]] std::optional<Place> far_end(int descriptor);
 
+/// Whether the far end of this connection sends nothing more, or is gone: also before the last that
+/// it has sent is read.
+[[nodiscard]] bool has_ended(int descriptor);
+
 /// Whether a network interface of this machine has the address. The port does not matter.
 [[nodiscard]] bool is_of_this_machine(const Place& place);
 

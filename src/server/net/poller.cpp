@@ -1,11 +1,9 @@
 #include "server/net/poller.hpp"
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <system_error>
+#include <asio/executor_work_guard.hpp>
+#include <asio/io_context.hpp>
+#include <asio/post.hpp>
+#include <asio/steady_timer.hpp>
 #include <utility>
 
 #include "base/check.hpp"
@@ -13,62 +11,73 @@
 namespace millrace::server {
 namespace {
 
-/// A wait ends after this, also where nothing happens: the system takes no time without an end.
+using Steady = std::chrono::steady_clock;
+
+/// How many handlers run in a `take`; the rest is for the next one.
+constexpr int kHandlersMax = 256;
+
+/// A wait ends after this, also where nothing happens.
 constexpr Duration kWaitMax = 1h;
-
-constexpr std::uint32_t kOver = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
-
-int checked(int descriptor, const char* call) {
-  if (descriptor < 0) throw std::system_error(errno, std::generic_category(), call);
-  return descriptor;
-}
-
-SocketEvents read_events(std::uint32_t events) {
-  const bool is_broken = (events & (EPOLLERR | EPOLLHUP)) != 0;
-  const bool is_over = (events & kOver) != 0;
-  return {.is_readable = is_over || (events & EPOLLIN) != 0,
-          .is_writable = is_broken || (events & EPOLLOUT) != 0,
-          .is_over = is_over,
-          .is_broken = is_broken};
-}
 
 }  // namespace
 
-Poller::Poller()
-    : set_(checked(::epoll_create1(EPOLL_CLOEXEC), "epoll_create1")),
-      wake_(checked(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd")) {
-  epoll_event event{};
-  event.events = EPOLLIN | EPOLLET;
-  event.data.ptr = nullptr;  // Nobody is to be told: it is enough that the wait ends.
-  checked(::epoll_ctl(set_, EPOLL_CTL_ADD, wake_, &event), "epoll_ctl");
+struct Poller::Waiting {
+  /// One thread works on its sockets; any may post.
+  asio::io_context context{ASIO_CONCURRENCY_HINT_UNSAFE_IO};
+  asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
+  asio::steady_timer timer{context};
+  Steady::time_point ends_at = Steady::time_point::max();  ///< when the timer wakes
+
+  /// The next wait is over after that time, or earlier.
+  void limit(Duration longest);
+};
+
+/// What is due next changes far less often than the loop waits: an earlier time stays set.
+void Poller::Waiting::limit(Duration longest) {
+  const auto end = Steady::now() + std::min(longest, kWaitMax);
+  if (ends_at <= end) return;
+  ends_at = end;
+  timer.expires_at(end);
+  timer.async_wait([this](const asio::error_code& error) {
+    if (!error) ends_at = Steady::time_point::max();
+  });
 }
 
-Poller::~Poller() {
-  ::close(wake_);
-  ::close(set_);
+Poller::Poller() : waiting_(std::make_unique<Waiting>()) {}
+
+Poller::~Poller() = default;
+
+asio::io_context& Poller::context() {
+  return waiting_->context;
 }
 
-bool Poller::watch(int descriptor, Pollee& pollee, Trigger trigger) {
-  epoll_event event{};
-  event.events = trigger == Trigger::kOnce ? EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET : EPOLLIN;
-  event.data.ptr = &pollee;
-  return ::epoll_ctl(set_, EPOLL_CTL_ADD, descriptor, &event) == 0;
+void Poller::serve(Pollee& pollee) {
+  if (!std::exchange(pollee.is_ready_, true)) ready_.add(pollee);
 }
 
-void Poller::forget(int descriptor, Pollee& pollee) {
-  // Of one that never was in the set there is nothing to be taken out.
-  (void)::epoll_ctl(set_, EPOLL_CTL_DEL, descriptor, nullptr);
-  for (std::size_t i = 0; i < events_end_; ++i) {
-    if (events_[i].data.ptr == &pollee) events_[i].data.ptr = nullptr;
+void Poller::serve_first(Pollee& pollee) {
+  if (std::exchange(pollee.is_ready_, true)) ready_.remove(pollee);
+  first_.add(pollee);
+}
+
+void Poller::serve_again(Pollee& pollee) {
+  if (!std::exchange(pollee.is_queued_, true)) queued_.add(pollee);
+}
+
+void Poller::serve_before_wait(Pollee& pollee) {
+  if (!std::exchange(pollee.waits_, true)) before_wait_.add(pollee);
+}
+
+void Poller::forget(Pollee& pollee) {
+  if (std::exchange(pollee.waits_, false)) before_wait_.remove(pollee);
+  if (std::exchange(pollee.is_ready_, false)) {
+    first_.remove(pollee);
+    ready_.remove(pollee);
   }
   queued_.remove(pollee);
   serving_.remove(pollee);
   unserved_.remove(pollee);
   pollee.is_queued_ = false;
-}
-
-void Poller::serve_again(Pollee& pollee) {
-  if (!std::exchange(pollee.is_queued_, true)) queued_.add(pollee);
 }
 
 // ---- from other threads -------------------------------------------------------------------------
@@ -82,9 +91,7 @@ void Poller::post(std::function<void()> call) {
 }
 
 void Poller::wake() {
-  if (is_woken_.exchange(true)) return;
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = ::write(wake_, &one, sizeof one);
+  if (!is_woken_.exchange(true)) asio::post(waiting_->context, [] {});
 }
 
 void Poller::call_posted() {
@@ -103,33 +110,36 @@ void Poller::take(Duration longest) {
   // Before what is posted is looked at: what comes after that wakes the next wait.
   const bool is_woken = is_woken_.exchange(false);
   serving_.swap(queued_);
-  served_ = events_end_ + serving_.size();
-  // A client that has closed is gone for the commands of all others.
-  serve_events(true);
-  serve_events(false);
-  events_end_ = 0;
+  served_ = first_.size() + ready_.size() + serving_.size();
+  serve_all(first_);
+  serve_all(ready_);
   serve_queued();
   if (is_woken) call_posted();
 }
 
 void Poller::wait(Duration longest) {
-  CHECK(events_end_ == 0 && serving_.is_empty());
-  const Duration bounded = std::clamp(longest, Duration{}, kWaitMax);
-  // Rounded up, so that what is due is due when the wait ends. epoll_pwait2 would wait to the
-  // nanosecond, but kernels before 5.11 and older sandboxes refuse it.
-  const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(bounded);
-  const int count = ::epoll_wait(set_, events_.data(), static_cast<int>(events_.size()),
-                                 static_cast<int>(milliseconds.count()));
-  CHECK(count >= 0 || errno == EINTR);
-  events_end_ = count < 0 ? 0 : static_cast<std::size_t>(count);
+  CHECK(serving_.is_empty());
+  before_wait_.call_each([](Pollee& pollee) {
+    pollee.waits_ = false;
+    pollee.on_wait();
+  });
+  before_wait_.clear();
+  asio::io_context& context = waiting_->context;
+  int handled = 0;
+  if (longest > Duration{}) {
+    waiting_->limit(longest);
+    context.run_one();
+    ++handled;
+  }
+  while (handled < kHandlersMax && context.poll_one() > 0) ++handled;
 }
 
-void Poller::serve_events(bool are_over) {
-  for (std::size_t i = 0; i < events_end_; ++i) {
-    if (((events_[i].events & kOver) != 0) != are_over) continue;
-    auto* const pollee = static_cast<Pollee*>(events_[i].data.ptr);
-    if (pollee != nullptr) pollee->on_events(read_events(events_[i].events));
-  }
+void Poller::serve_all(CallList<Pollee>& ready) {
+  ready.call_each([](Pollee& pollee) {
+    pollee.is_ready_ = false;
+    pollee.on_ready();
+  });
+  ready.clear();
 }
 
 void Poller::serve_queued() {

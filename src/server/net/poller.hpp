@@ -1,34 +1,31 @@
 #pragma once
 
-#include <sys/epoll.h>
-
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <vector>
 
 #include "server/turn/call_list.hpp"
 #include "server/turn/turn.hpp"
 
+namespace asio {
+class io_context;
+}
+
 namespace millrace::server {
 
-/// What the system said about a socket.
-struct SocketEvents {
-  bool is_readable = false;  ///< there is something to receive: bytes, the end or an error
-  bool is_writable = false;  ///< there is room again, after there was none
-  bool is_over = false;      ///< the client sends nothing more; what it sent may still be there
-  bool is_broken = false;    ///< nothing can be sent any more
-};
-
-/// One that has a socket.
+/// One that the main loop serves.
 class Pollee {
  public:
   virtual ~Pollee() = default;
 
-  /// Something happened.
-  virtual void on_events(SocketEvents events) = 0;
+  /// Its socket has something for it, as it told the poller (`Poller::serve`).
+  virtual void on_ready() = 0;
+
+  /// The next wait begins, as it asked to be told (`Poller::serve_before_wait`).
+  virtual void on_wait() {}
 
   /// It asked to be served once more (`Poller::serve_again`). False: it was not served, and is to
   /// be asked first by the next `take`.
@@ -36,11 +33,14 @@ class Pollee {
 
  private:
   friend class Poller;
+  bool is_ready_ = false;
   bool is_queued_ = false;
+  bool waits_ = false;
 };
 
-/// All that the main loop waits for: sockets, and what other threads have to say. One epoll set,
-/// and one wait for it in each `take`.
+/// All that the main loop waits for: sockets, and what other threads have to say. Waits through
+/// one `asio::io_context`, whose handlers run in `take`: they note what has happened, and what
+/// follows from it is done afterwards, in an order of ours.
 class Poller final : public Input {
  public:
   Poller();
@@ -48,25 +48,27 @@ class Poller final : public Input {
   Poller(const Poller&) = delete;
   Poller& operator=(const Poller&) = delete;
 
-  enum class Trigger {
-    kOnce,   ///< an event is told once: what is not received then is not told again
-    kAlways  ///< an event is told in each turn, until it has passed
-  };
-
   /// At most so many are few (`Input::serves_few`). Measured with 2 to 50 connections: of 4, 8, 16
   /// and 32, this is the lowest with which 8 clients wait no longer than for a plain epoll server,
   /// and the highest that costs no processor time with more clients.
   static constexpr std::size_t kFew = 8;
 
-  /// `pollee` is told what happens on the socket, and first what has happened already. Until
-  /// `forget`. False when the system has no room for another one.
-  [[nodiscard]] bool watch(int descriptor, Pollee& pollee, Trigger trigger = Trigger::kOnce);
+  /// For sockets and timers. Not to be run by anybody else.
+  [[nodiscard]] asio::io_context& context();
 
-  /// `pollee` is told nothing any more, and the socket may be closed.
-  void forget(int descriptor, Pollee& pollee);
+  /// `pollee.on_ready()` is called once the wait is over. To be called by handlers of `context`.
+  void serve(Pollee& pollee);
+  /// The same, before all others: its client has closed, and is gone for their commands.
+  void serve_first(Pollee& pollee);
 
   /// `pollee.on_served_again()` is called by the next `take`, after what arrives by then.
   void serve_again(Pollee& pollee);
+
+  /// `pollee.on_wait()` is called by the next `take`, before it waits.
+  void serve_before_wait(Pollee& pollee);
+
+  /// `pollee` is not called any more.
+  void forget(Pollee& pollee);
 
   /// Calls `call` in the main loop's thread, soon. May be called from any thread.
   void post(std::function<void()> call);
@@ -79,18 +81,17 @@ class Poller final : public Input {
   void wake() override;
 
  private:
-  /// How much is learnt by a `take`; the rest is for the next one.
-  static constexpr std::size_t kEvents = 256;
+  struct Waiting;
 
   void wait(Duration longest);
-  void serve_events(bool are_over);
+  static void serve_all(CallList<Pollee>& ready);
   void serve_queued();
   void call_posted();
 
-  int set_;
-  int wake_;  ///< an eventfd that is written to and never read: edge-triggered, each write tells
-  std::array<epoll_event, kEvents> events_{};
-  std::size_t events_end_ = 0;
+  const std::unique_ptr<Waiting> waiting_;
+  CallList<Pollee> before_wait_;
+  CallList<Pollee> first_;
+  CallList<Pollee> ready_;
   std::size_t served_ = 0;  ///< how many this `take` has to serve
   CallList<Pollee> queued_;
   CallList<Pollee> serving_;  ///< those of `queued_` at work

@@ -1,34 +1,182 @@
 #include "server/net/stream.hpp"
 
-#include <sys/socket.h>
+#include <poll.h>
 #include <unistd.h>
 
-#include <cerrno>
+#include <array>
+#include <asio/basic_stream_socket.hpp>
+#include <asio/buffer.hpp>
+#include <asio/generic/stream_protocol.hpp>
+#include <asio/io_context.hpp>
 #include <utility>
 
 #include "base/check.hpp"
+#include "server/net/handler_memory.hpp"
 
 namespace millrace::server {
+namespace {
 
-Stream::Stream(int descriptor, std::unique_ptr<TlsStream> tls)
-    : descriptor_(descriptor), tls_(std::move(tls)) {}
+using Socket =
+    asio::basic_stream_socket<asio::generic::stream_protocol, asio::io_context::executor_type>;
+
+bool is_hung_up(int descriptor) {
+  pollfd asked{.fd = descriptor, .events = 0, .revents = 0};
+  return ::poll(&asked, 1, 0) > 0 && (asked.revents & (POLLERR | POLLHUP)) != 0;
+}
+
+}  // namespace
+
+/// The socket, and what its handlers touch.
+class Stream::Wire : public std::enable_shared_from_this<Stream::Wire> {
+ public:
+  Wire(asio::io_context& context, int descriptor) : socket(context) {
+    asio::error_code error;
+    // Nobody here asks for the family.
+    socket.assign(asio::generic::stream_protocol(AF_UNSPEC, 0), descriptor, error);
+    if (!error) socket.non_blocking(true, error);
+  }
+
+  [[nodiscard]] bool has_first() const { return first_bytes_ > 0; }
+  [[nodiscard]] Received take_first();
+  void await_input();
+  void await_break();
+  void await_room();
+
+  Socket socket;
+  Owner* owner = nullptr;  ///< null: nobody is told
+  bool is_reading = false;
+  bool is_over = false;
+  bool is_failed = false;
+  bool is_full = false;
+
+ private:
+  struct OnRead {
+    std::shared_ptr<Wire> wire;  // shared: see `Stream`
+    using allocator_type = HandlerAllocator<void>;
+    [[nodiscard]] allocator_type get_allocator() const { return allocator_type(wire->memory_); }
+    void operator()(const asio::error_code& error, std::size_t bytes) const {
+      wire->on_read(error, bytes);
+    }
+  };
+
+  void on_read(const asio::error_code& error, std::size_t bytes);
+
+  std::array<char, kFirstBytes> first_;
+  std::size_t first_bytes_ = 0;    ///< of `first_`, that were not taken yet
+  bool is_break_awaited_ = false;  ///< or was, in vain
+  HandlerMemory memory_;
+};
+
+// ---- what is waited for -------------------------------------------------------------------------
+
+void Stream::Wire::await_input() {
+  if (owner == nullptr || is_reading || is_over || is_failed) return;
+  is_reading = true;
+  // Shared: see `Stream`.
+  socket.async_read_some(asio::buffer(first_), OnRead{shared_from_this()});
+}
+
+void Stream::Wire::on_read(const asio::error_code& error, std::size_t bytes) {
+  is_reading = false;
+  if (owner == nullptr) return;
+  first_bytes_ = bytes;
+  is_over = error == asio::error::eof;
+  is_failed = error && !is_over;
+  owner->on_input();
+}
+
+Stream::Received Stream::Wire::take_first() {
+  const std::size_t bytes = std::exchange(first_bytes_, 0);
+  // Less than there was room for is all that there was (epoll(7)).
+  return {.bytes = {first_.data(), bytes}, .is_empty = bytes < first_.size()};
+}
+
+/// A read that waits is told of it as well.
+void Stream::Wire::await_break() {
+  if (is_reading || std::exchange(is_break_awaited_, true)) return;
+  socket.async_wait(Socket::wait_error, [wire = shared_from_this()](const asio::error_code&) {
+    // Urgent bytes are told too.
+    if (wire->owner == nullptr || !is_hung_up(wire->socket.native_handle())) return;
+    wire->is_failed = true;
+    wire->owner->on_input();
+  });
+}
+
+void Stream::Wire::await_room() {
+  if (std::exchange(is_full, true)) return;
+  socket.async_wait(Socket::wait_write, [wire = shared_from_this()](const asio::error_code&) {
+    if (wire->owner == nullptr) return;
+    wire->is_full = false;
+    wire->owner->on_room();
+  });
+}
+
+// ---- the stream ---------------------------------------------------------------------------------
+
+Stream::Stream(asio::io_context& context, int descriptor, std::unique_ptr<TlsStream> tls)
+    : descriptor_(descriptor),
+      // Shared: a handler may run after the stream is gone.
+      wire_(std::make_shared<Wire>(context, descriptor)),
+      tls_(std::move(tls)) {}
 
 Stream::~Stream() {
-  ::close(descriptor_);
+  stop();
+  if (!wire_->socket.is_open()) ::close(descriptor_);
+  asio::error_code ignored;
+  wire_->socket.close(ignored);
+}
+
+bool Stream::begin(Owner& owner) {
+  if (!wire_->socket.is_open()) return false;
+  wire_->owner = &owner;
+  wire_->await_input();
+  return true;
+}
+
+void Stream::stop() {
+  wire_->owner = nullptr;
+}
+
+void Stream::await_input() {
+  wire_->await_input();
+}
+
+bool Stream::has_end() const {
+  return wire_->is_over;
+}
+
+bool Stream::is_broken() const {
+  return wire_->is_failed;
+}
+
+void Stream::await_break() {
+  wire_->await_break();
+}
+
+bool Stream::is_full() const {
+  return wire_->is_full;
 }
 
 // ---- receiving ----------------------------------------------------------------------------------
 
 Stream::Received Stream::discard(ReceiveBuffer& buffer, std::size_t bytes_max) {
-  CHECK(bytes_max > 0 && bytes_max <= buffer.arrived.size());
-  const ssize_t size = ::recv(descriptor_, buffer.arrived.data(), bytes_max, MSG_DONTWAIT);
-  if (size < 0) {
-    if (errno == EINTR) return {};
-    return {.is_nothing = errno == EAGAIN, .is_failed = errno != EAGAIN};
+  CHECK(bytes_max >= kFirstBytes && bytes_max <= buffer.arrived.size());
+  if (wire_->has_first()) return wire_->take_first();
+  if (wire_->is_over) return {.is_end = true, .is_empty = true};
+  if (wire_->is_failed) return {.is_failed = true};
+  if (wire_->is_reading) return {.is_nothing = true};
+  asio::error_code error;
+  const std::size_t bytes =
+      wire_->socket.receive(asio::buffer(buffer.arrived.data(), bytes_max), 0, error);
+  if (error == asio::error::eof) {
+    wire_->is_over = true;
+    return {.is_end = true, .is_empty = true};
   }
-  if (size == 0) return {.is_end = true, .is_empty = true};
-  // Less than there was room for is all that there was (epoll(7)).
-  const auto bytes = static_cast<std::size_t>(size);
+  if (error == asio::error::interrupted) return {};
+  if (error) {
+    const bool is_nothing = error == asio::error::would_block;
+    return {.is_nothing = is_nothing, .is_failed = !is_nothing};
+  }
   return {.bytes = {buffer.arrived.data(), bytes}, .is_empty = bytes < bytes_max};
 }
 
@@ -48,7 +196,7 @@ void Stream::decrypt(ReceiveBuffer& buffer, Received& received) {
   received.is_end = tls_->is_input_over();
   received.has_opened = !was_open && tls_->is_open();
   // Its part of the handshake, or why it is over.
-  const bool is_sent = is_full_ || send_pending();
+  const bool is_sent = is_full() || send_pending();
   received.is_failed = !is_whole || !is_sent;
 }
 
@@ -60,14 +208,14 @@ std::optional<std::size_t> Stream::send(std::string_view bytes) {
 
 std::optional<std::size_t> Stream::send_plain(std::string_view bytes) {
   if (bytes.empty()) return 0;
-  ssize_t sent = 0;
+  asio::error_code error;
+  std::size_t sent = 0;
   do {
-    sent = ::send(descriptor_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-  } while (sent < 0 && errno == EINTR);
-  if (sent < 0 && errno != EAGAIN) return std::nullopt;
-  const std::size_t sent_bytes = sent < 0 ? 0 : static_cast<std::size_t>(sent);
-  is_full_ = sent_bytes < bytes.size();
-  return sent_bytes;
+    sent = wire_->socket.send(asio::buffer(bytes.data(), bytes.size()), 0, error);
+  } while (error == asio::error::interrupted);
+  if (error && error != asio::error::would_block) return std::nullopt;
+  if (sent < bytes.size()) wire_->await_room();
+  return sent;
 }
 
 /// False when nothing can be sent any more.
@@ -98,7 +246,8 @@ void Stream::shut_down() {
     // A client that is gone learns nothing; what is left is noticed when the end arrives.
     (void)send_pending();
   }
-  ::shutdown(descriptor_, SHUT_WR);
+  asio::error_code ignored;
+  wire_->socket.shutdown(Socket::shutdown_send, ignored);
 }
 
 }  // namespace millrace::server

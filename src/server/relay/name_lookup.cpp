@@ -1,8 +1,10 @@
 #include "server/relay/name_lookup.hpp"
 
-#include <netdb.h>
 #include <pthread.h>
 
+#include <algorithm>
+#include <asio/io_context.hpp>
+#include <asio/ip/tcp.hpp>
 #include <cstring>
 #include <mutex>
 #include <string>
@@ -12,26 +14,22 @@
 namespace millrace::server {
 namespace {
 
+using asio::ip::tcp;
+
 /// nullopt: there is no such host, as far as `flags` let it be looked for.
-std::optional<SocketName> look_up(const Address& address, int flags) {
-  addrinfo wanted{};
-  wanted.ai_family = AF_UNSPEC;
-  wanted.ai_socktype = SOCK_STREAM;
-  wanted.ai_flags = flags | AI_NUMERICSERV;
-  addrinfo* list = nullptr;
-  const std::string port = std::to_string(address.port);
-  if (getaddrinfo(address.host.c_str(), port.c_str(), &wanted, &list) != 0) return std::nullopt;
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> found(list, &freeaddrinfo);
+std::optional<SocketName> look_up(const Address& address, tcp::resolver::flags flags) {
+  asio::io_context context;
+  std::error_code problem;
+  const auto found = tcp::resolver(context).resolve(
+      address.host, std::to_string(address.port), flags | tcp::resolver::numeric_service, problem);
+  if (found.empty()) return std::nullopt;
   // As a port is opened: an IPv4 address first.
-  const addrinfo* chosen = list;
-  for (const addrinfo* each = list; each != nullptr; each = each->ai_next) {
-    if (each->ai_family != AF_INET) continue;
-    chosen = each;
-    break;
-  }
+  const auto is_v4 = [](const auto& each) { return each.endpoint().address().is_v4(); };
+  const auto v4 = std::find_if(found.begin(), found.end(), is_v4);
+  const tcp::endpoint chosen = v4 != found.end() ? v4->endpoint() : found.begin()->endpoint();
   SocketName name;
-  std::memcpy(&name.storage, chosen->ai_addr, chosen->ai_addrlen);
-  name.size = chosen->ai_addrlen;
+  std::memcpy(&name.storage, chosen.data(), chosen.size());
+  name.size = static_cast<socklen_t>(chosen.size());
   return name;
 }
 
@@ -56,11 +54,12 @@ void NameLookup::begin(const Address& address) {
   // Shared: the thread may outlive the lookup.
   question_ = std::make_shared<Question>();
   question_->poller = &poller_;
-  if (const auto number = look_up(address, AI_NUMERICHOST)) return question_->answer(number);
+  if (const auto number = look_up(address, tcp::resolver::numeric_host))
+    return question_->answer(number);
   try {
     std::thread([question = question_, address] {
       pthread_setname_np(pthread_self(), "lookup");
-      question->answer(look_up(address, 0));
+      question->answer(look_up(address, {}));
     }).detach();
   } catch (const std::system_error&) {
     question_->answer(std::nullopt);  // No room for a thread.

@@ -4,13 +4,15 @@
 #include <optional>
 
 #include "server/net/address.hpp"
+#include "server/net/peer.hpp"
 #include "server/net/poller.hpp"
-#include "server/relay/relayed_connection.hpp"
 
 namespace millrace::server {
 
-/// Finds the numbers of a host. A name server may take many seconds to answer, so a name is asked
-/// for in a thread of its own; one that is forgotten meanwhile ends by itself.
+/// Finds the addresses of a host. A name server may take many seconds to answer, so a name is asked
+/// for in a thread of its own; one that is forgotten meanwhile ends by itself. Asio's own lookups
+/// in the background share one thread, so a slow name would hold up all others, and the end of the
+/// process, which waits for that thread.
 class NameLookup {
  public:
   /// The poller is woken when a name was found, or was not. It must outlive the lookup.

@@ -1,67 +1,47 @@
 #include "server/relay/relay_pipe.hpp"
 
-#include <sys/socket.h>
-
-#include <cerrno>
+#include <asio/buffer.hpp>
+#include <asio/error.hpp>
+#include <system_error>
+#include <utility>
 
 namespace millrace::server {
 
-bool RelayPipe::work(RelayRoom& room) {
+void RelayPipe::work(std::span<char> room) {
+  if (is_full()) send(std::exchange(kept_, {}));
   for (int round = 0; round < kRelayRoundsPerTurn; ++round) {
-    if (state_ != State::kOpen || !send_kept() || !has_input_) return false;
+    if (is_full() || state_ != State::kOpen) return;
     const std::size_t size = receive(room);
-    if (size == 0) return false;
-    const std::size_t sent = send_some(room.data(), size);
-    kept_.assign(room.data() + sent, size - sent);
+    send({room.data(), size});
+    // More that has come by now is told at once.
+    if (size < room.size()) return;
   }
-  return true;
 }
 
-/// False: something is left, and the receiver takes nothing now.
-bool RelayPipe::send_kept() {
-  if (kept_.empty()) return true;
-  kept_.erase(0, send_some(kept_.data(), kept_.size()));
-  if (!kept_.empty()) return false;
+/// Keeps what the system has no room for.
+void RelayPipe::send(std::string_view bytes) {
+  std::error_code problem;
+  const std::size_t sent = to_.write_some(asio::buffer(bytes), problem);
+  moved_bytes_ += sent;
+  if (problem && problem != asio::error::would_block) {
+    state_ = State::kReceiverBroken;
+    return;
+  }
   // One that is held up seldom needs no room for it.
-  kept_.shrink_to_fit();
-  return state_ == State::kOpen;
-}
-
-/// Until the system has no room: it tells only then when there is room again.
-std::size_t RelayPipe::send_some(const char* bytes, std::size_t size) {
-  std::size_t sent = 0;
-  while (sent < size) {
-    const ssize_t count = ::send(to_, bytes + sent, size - sent, MSG_NOSIGNAL);
-    if (count >= 0) {
-      sent += static_cast<std::size_t>(count);
-      moved_bytes_ += static_cast<std::uint64_t>(count);
-    } else if (errno != EINTR) {
-      if (errno != EAGAIN) state_ = State::kReceiverBroken;
-      return sent;
-    }
-  }
-  return sent;
+  std::string(bytes.substr(sent)).swap(kept_);
 }
 
 /// 0: nothing has arrived, or the end.
-std::size_t RelayPipe::receive(RelayRoom& room) {
-  ssize_t count = -1;
-  do {
-    count = ::recv(from_, room.data(), room.size(), 0);
-  } while (count < 0 && errno == EINTR);
-  if (count < 0) {
-    has_input_ = false;
-    if (errno != EAGAIN) state_ = State::kSenderBroken;
-    return 0;
+std::size_t RelayPipe::receive(std::span<char> room) {
+  std::error_code problem;
+  const std::size_t size = from_.read_some(asio::buffer(room.data(), room.size()), problem);
+  if (!problem || problem == asio::error::would_block) return size;
+  state_ = State::kSenderBroken;
+  if (problem == asio::error::eof) {
+    to_.shutdown(RelaySocket::shutdown_send, problem);
+    state_ = problem ? State::kReceiverBroken : State::kEnded;
   }
-  if (count == 0) {
-    state_ = ::shutdown(to_, SHUT_WR) == 0 ? State::kEnded : State::kReceiverBroken;
-    return 0;
-  }
-  // What arrives from now on is told anew. The end may have been told already.
-  const auto size = static_cast<std::size_t>(count);
-  has_input_ = size == room.size() || is_over_;
-  return size;
+  return 0;
 }
 
 }  // namespace millrace::server

@@ -1,19 +1,20 @@
 #pragma once
 
-#include <array>
+#include <asio/generic/stream_protocol.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace millrace::server {
 
-/// What has arrived and cannot be sent on at once. One for all pipes, since they work one at a
-/// time.
-using RelayRoom = std::array<char, 64 * 1024>;
+using RelaySocket = asio::generic::stream_protocol::socket;
 
 /// One direction of a relayed connection: what arrives at a socket is sent on another one, and then
-/// its end. While the receiver takes nothing, at most one `RelayRoom` is kept, and the rest is left
-/// to the sender's socket: so the sender is held up as by the receiver itself.
+/// its end. While the receiver takes nothing, at most one room is kept, and the rest is left to the
+/// sender's socket: so the sender is held up as by the receiver itself.
 class RelayPipe {
  public:
   enum class State {
@@ -24,33 +25,33 @@ class RelayPipe {
   };
 
   /// Sockets that do not block; they are the owner's.
-  RelayPipe(int from, int to) : from_(from), to_(to) {}
+  RelayPipe(RelaySocket& from, RelaySocket& to) : from_(from), to_(to) {}
 
-  /// Something has arrived. `is_over`: the end, or an error, is among it.
-  void note_input(bool is_over) {
-    has_input_ = true;
-    is_over_ = is_over_ || is_over;
+  /// Moves what can be moved without waiting, for one turn.
+  void work(std::span<char> room);
+
+  /// Calls `handler` when there is something to do for `work`. Only while open.
+  template <typename Handler>
+  void wait(Handler handler) {
+    if (is_full()) return to_.async_wait(RelaySocket::wait_write, std::move(handler));
+    from_.async_wait(RelaySocket::wait_read, std::move(handler));
   }
 
-  /// Moves what can be moved without waiting. True: there is more, and others are to have their
-  /// turn.
-  [[nodiscard]] bool work(RelayRoom& room);
-
   [[nodiscard]] State state() const { return state_; }
+
+  /// The receiver takes nothing at present, so nothing is received.
+  [[nodiscard]] bool is_full() const { return !kept_.empty(); }
 
   /// So much was sent on.
   [[nodiscard]] std::uint64_t moved_bytes() const { return moved_bytes_; }
 
  private:
-  [[nodiscard]] bool send_kept();
-  [[nodiscard]] std::size_t send_some(const char* bytes, std::size_t size);
-  [[nodiscard]] std::size_t receive(RelayRoom& room);
+  void send(std::string_view bytes);
+  [[nodiscard]] std::size_t receive(std::span<char> room);
 
-  int from_;
-  int to_;
+  RelaySocket& from_;
+  RelaySocket& to_;
   State state_ = State::kOpen;
-  bool has_input_ = false;
-  bool is_over_ = false;
   std::uint64_t moved_bytes_ = 0;
   std::string kept_;
 };

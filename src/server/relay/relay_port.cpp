@@ -6,6 +6,8 @@
 #include <iterator>
 #include <utility>
 
+#include "server/relay/relayed_connection.hpp"
+
 namespace millrace::server {
 namespace {
 
@@ -13,27 +15,52 @@ constexpr Duration kRelayEndLook = std::chrono::seconds(1);
 
 }  // namespace
 
+RelayPort::Entry::~Entry() {
+  connection->close();
+}
+
 void RelayPort::add(Listener::Accepted accepted, Time now) {
-  waiting_.emplace_back(*this, std::move(accepted), now + kRelayWaitMax);
+  waiting_.emplace_back(std::move(accepted), now + kRelayWaitMax);
   Entry& entry = waiting_.back();
   entry.place = std::prev(waiting_.end());
+  if (!begin(entry)) return void(waiting_.pop_back());
   if (count() > clients_max_) return refuse(entry);
-  if (!entry.connection.begin()) {
-    entry.connection.close();
-    return on_over(entry);
-  }
-  if (leader_ && is_reachable_ && !entry.connection.connect(*leader_)) on_not_reached();
+  if (leader_ && is_reachable_) entry.connection->connect(*leader_);
+}
+
+bool RelayPort::begin(Entry& entry) {
+  using Event = RelayedConnection::Event;
+  const auto note = [this, &entry](Event event) {
+    switch (event) {
+      case Event::kReached:
+        return note_reached(entry);
+      case Event::kNotReached:
+        is_reachable_ = false;
+        return;
+      case Event::kOver:
+        (entry.is_relayed ? relayed_ : waiting_).erase(entry.place);
+    }
+  };
+  // Shared with its handlers, which may run after its end.
+  entry.connection = std::make_shared<RelayedConnection>(RelayedConnection::Parts{
+      .poller = poller_, .room = room_, .to_leader = to_leader_, .tell = note});
+  return entry.connection->begin(entry.client.descriptor);
+}
+
+void RelayPort::note_reached(Entry& entry) {
+  relayed_.splice(relayed_.end(), waiting_, entry.place);
+  entry.is_relayed = true;
+  if (!std::exchange(is_reachable_, true)) must_try_all_ = true;
 }
 
 void RelayPort::set_leader(std::optional<SocketName> leader) {
   leader_ = std::move(leader);
-  for (Entry& entry : waiting_) entry.connection.wait();
+  for (Entry& entry : waiting_) entry.connection->wait();
   is_reachable_ = true;
   must_try_all_ = true;
 }
 
 void RelayPort::work(Time now, bool is_hopeless) {
-  over_.clear();
   if (leader_ && std::exchange(must_try_all_, false)) try_all();
   if (leader_ && !is_reachable_ && now >= next_try_ && try_first()) next_try_ = now + kRelayRetry;
   while (!waiting_.empty() && waiting_.front().waits_until <= now) refuse(waiting_.front());
@@ -46,8 +73,8 @@ void RelayPort::work(Time now, bool is_hopeless) {
 void RelayPort::end_silent(Time now) {
   for (auto at = relayed_.begin(); at != relayed_.end();) {
     Entry& entry = *at++;
-    if (!entry.connection.is_client_over()) continue;
-    const std::uint64_t moved = entry.connection.moved_bytes();
+    if (!entry.connection->is_client_over()) continue;
+    const std::uint64_t moved = entry.connection->moved_bytes();
     if (!entry.ends_at || std::exchange(entry.moved_bytes, moved) != moved) {
       entry.ends_at = now + kRelayEndMax;
     } else if (*entry.ends_at <= now) {
@@ -72,7 +99,7 @@ bool RelayPort::can_be_refused(const Entry& entry) const {
 /// A client that is closed with input unread would lose the answer, so what has come is taken. It
 /// was not executed.
 void RelayPort::refuse(Entry& entry) {
-  const int client = entry.connection.release();
+  const int client = entry.connection->release();
   const bool can_be_told = !entry.client.is_encrypted;
   bool has_asked = refusal_.is_greeting;
   for (int i = 0; can_be_told && i < kRelayRoundsPerTurn; ++i) {
@@ -89,18 +116,17 @@ void RelayPort::refuse(Entry& entry) {
 void RelayPort::try_all() {
   for (Entry& entry : waiting_) {
     if (!is_reachable_) return;
-    const bool waits = entry.connection.phase() == RelayedConnection::Phase::kWaiting;
-    if (waits && !entry.connection.connect(*leader_)) on_not_reached();
+    const bool waits = entry.connection->phase() == RelayedConnection::Phase::kWaiting;
+    if (waits) entry.connection->connect(*leader_);
   }
 }
 
 /// The others follow when this one has reached the leader. False: there is nobody to try it for.
 bool RelayPort::try_first() {
   if (waiting_.empty()) return false;
-  RelayedConnection& first = waiting_.front().connection;
+  RelayedConnection& first = *waiting_.front().connection;
   if (first.phase() != RelayedConnection::Phase::kWaiting) return false;
-  // One that cannot begin is tried again like one that is refused.
-  (void)first.connect(*leader_);
+  first.connect(*leader_);
   return true;
 }
 
@@ -108,27 +134,10 @@ std::vector<Listener::Accepted> RelayPort::give_back() {
   std::vector<Listener::Accepted> clients;
   for (Entry& entry : waiting_) {
     clients.push_back(std::move(entry.client));
-    clients.back().descriptor = entry.connection.release();
+    clients.back().descriptor = entry.connection->release();
   }
   waiting_.clear();
   return clients;
-}
-
-// ---- what the connections say -------------------------------------------------------------------
-
-void RelayPort::on_reached(Entry& entry) {
-  relayed_.splice(relayed_.end(), waiting_, entry.place);
-  entry.is_relayed = true;
-  if (!std::exchange(is_reachable_, true)) must_try_all_ = true;
-}
-
-void RelayPort::on_not_reached() {
-  is_reachable_ = false;
-}
-
-/// It is at work, so it is destroyed later.
-void RelayPort::on_over(Entry& entry) {
-  over_.splice(over_.end(), entry.is_relayed ? relayed_ : waiting_, entry.place);
 }
 
 }  // namespace millrace::server

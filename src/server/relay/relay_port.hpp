@@ -1,8 +1,10 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <list>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -10,10 +12,16 @@
 #include <vector>
 
 #include "server/net/listener.hpp"
+#include "server/net/peer.hpp"
 #include "server/process/clock.hpp"
-#include "server/relay/relayed_connection.hpp"
 
 namespace millrace::server {
+
+class RelayedConnection;
+
+/// What has arrived and cannot be sent on at once. One for all connections, since they work one at
+/// a time.
+using RelayRoom = std::array<char, 64 * 1024>;
 
 /// What a client is told that is closed, since there is no leader.
 struct Refusal {
@@ -38,7 +46,7 @@ class RelayPort {
 
   void add(Listener::Accepted accepted, Time now);
 
-  /// Where the port of the leader is; nullopt: nobody knows. Who waits connects there.
+  /// Where the port of the leader is; nullopt: unknown. Waiting clients connect to it.
   void set_leader(std::optional<SocketName> leader);
 
   /// What clients are told that are refused from now on.
@@ -50,10 +58,10 @@ class RelayPort {
   /// Closes the connections that have reached a leader.
   void drop_relayed() { relayed_.clear(); }
 
-  /// Tries again to reach the leader, and refuses who has waited for `kRelayWaitMax`. Route clients
-  /// that have ended their side once nothing was passed on for `kRelayEndMax`.
-  /// `is_hopeless`: also who would be told something. To be called every some milliseconds, outside
-  /// of the poller's `take`.
+  /// Tries again to reach the leader, and refuses clients that have waited for `kRelayWaitMax`;
+  /// `is_hopeless`: also those that would be told something. Closes clients that have ended their
+  /// side once nothing was passed on for `kRelayEndMax`. To be called every few milliseconds,
+  /// outside of the poller's `take`.
   void work(Time now, bool is_hopeless = false);
 
   /// The clients that have not reached a leader. Nothing of theirs was read.
@@ -64,23 +72,16 @@ class RelayPort {
 
  private:
   /// A client, and where it is in the lists.
-  struct Entry final : public RelayedConnection::Owner {
-    Entry(RelayPort& of, Listener::Accepted accepted, Time until)
-        : port(of),
-          client(std::move(accepted)),
-          waits_until(until),
-          connection(client.descriptor, {.poller = of.poller_,
-                                         .room = of.room_,
-                                         .owner = *this,
-                                         .to_leader = of.to_leader_}) {}
-    void on_reached() override { port.on_reached(*this); }
-    void on_not_reached() override { port.on_not_reached(); }
-    void on_over() override { port.on_over(*this); }
+  struct Entry {
+    Entry(Listener::Accepted accepted, Time until)
+        : client(std::move(accepted)), waits_until(until) {}
+    ~Entry();
+    Entry(const Entry&) = delete;
+    Entry& operator=(const Entry&) = delete;
 
-    RelayPort& port;
     Listener::Accepted client;
     Time waits_until;
-    RelayedConnection connection;
+    std::shared_ptr<RelayedConnection> connection = {};  ///< shared with its handlers
     std::list<Entry>::iterator place = {};
     bool is_relayed = false;
     std::optional<Time> ends_at;    ///< its client has ended its side
@@ -88,9 +89,8 @@ class RelayPort {
   };
   using Entries = std::list<Entry>;
 
-  void on_reached(Entry& entry);
-  void on_not_reached();
-  void on_over(Entry& entry);
+  [[nodiscard]] bool begin(Entry& entry);
+  void note_reached(Entry& entry);
   void try_all();
   void refuse_all();
   [[nodiscard]] bool can_be_refused(const Entry& entry) const;
@@ -110,7 +110,6 @@ class RelayPort {
   Time next_look_{};  ///< for clients that have ended their side
   Entries waiting_;   ///< or connecting; in the order in which they came
   Entries relayed_;
-  Entries over_;  ///< destroyed by the next `work`
 };
 
 /// How long a client waits for a leader. A takeover takes less, and a client that waits sees only

@@ -5,7 +5,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cerrno>
+#include <asio/buffer.hpp>
+#include <asio/io_context.hpp>
 #include <utility>
 
 #include "base/check.hpp"
@@ -18,52 +19,55 @@ namespace {
 /// bytes that the leader does not take: it may be holding its clients up.
 void limit_silence(int descriptor) {
   constexpr int kOn = 1;
-  constexpr int kIdleSeconds = 10;
-  constexpr int kProbeSeconds = 5;
-  constexpr int kProbes = 3;
   (void)::setsockopt(descriptor, SOL_SOCKET, SO_KEEPALIVE, &kOn, sizeof kOn);
-  (void)::setsockopt(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, &kIdleSeconds, sizeof kIdleSeconds);
-  (void)::setsockopt(descriptor, IPPROTO_TCP, TCP_KEEPINTVL, &kProbeSeconds, sizeof kProbeSeconds);
-  (void)::setsockopt(descriptor, IPPROTO_TCP, TCP_KEEPCNT, &kProbes, sizeof kProbes);
+  constexpr std::pair<int, int> kOptions[] = {
+      {TCP_NODELAY, 1}, {TCP_KEEPIDLE, 10}, {TCP_KEEPINTVL, 5}, {TCP_KEEPCNT, 3}};
+  for (const auto& [option, value] : kOptions) {
+    (void)::setsockopt(descriptor, IPPROTO_TCP, option, &value, sizeof value);
+  }
 }
 
 }  // namespace
 
-void RelayedConnection::Side::close(Poller& poller) {
-  if (descriptor < 0) return;
-  poller.forget(descriptor, *this);
-  ::close(std::exchange(descriptor, -1));
-}
+RelayedConnection::RelayedConnection(Parts parts)
+    : parts_(std::move(parts)),
+      client_(parts_.poller.context()),
+      leader_(parts_.poller.context()) {}
 
-RelayedConnection::RelayedConnection(int client, Parts parts)
-    : parts_(parts), client_(*this, client), leader_(*this, -1) {}
-
-bool RelayedConnection::begin() {
-  return parts_.poller.watch(client_.descriptor, client_);
+bool RelayedConnection::begin(int client) {
+  std::error_code problem;
+  client_.assign({AF_UNSPEC, 0}, client, problem);
+  if (problem) {
+    ::close(client);
+    return false;
+  }
+  client_.non_blocking(true, problem);
+  // Urgent data, which no protocol of ours has, counts as an error.
+  client_.async_wait(RelaySocket::wait_error, [self = shared_from_this()](const std::error_code&) {
+    if (self->phase_ == Phase::kWaiting || self->phase_ == Phase::kConnecting) self->end();
+  });
+  return true;
 }
 
 // ---- before the leader is reached ---------------------------------------------------------------
 
-bool RelayedConnection::connect(const SocketName& leader) {
+void RelayedConnection::connect(const SocketName& leader) {
   CHECK(phase_ == Phase::kWaiting);
-  const auto* const name = reinterpret_cast<const sockaddr*>(&leader.storage);
-  leader_.descriptor = ::socket(name->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (leader_.descriptor < 0) return false;
-  const int on = 1;
-  limit_silence(leader_.descriptor);
-  (void)::setsockopt(leader_.descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  const bool has_begun =
-      (::connect(leader_.descriptor, name, leader.size) == 0 || errno == EINPROGRESS) &&
-      parts_.poller.watch(leader_.descriptor, leader_);
-  if (!has_begun) {
-    close_leader();
-    return false;
-  }
-  const auto from = near_end(leader_.descriptor);
-  const auto to = place_of(name);
-  if (from && to) parts_.to_leader.insert(*(route_ = Route{.near = *from, .far = *to}));
+  const RelaySocket::endpoint_type to(&leader.storage, leader.size);
+  std::error_code problem;
+  leader_.open(to.protocol(), problem);
+  if (!problem) leader_.non_blocking(true, problem);
+  if (problem) return finish_connecting(problem);
+  limit_silence(leader_.native_handle());
   phase_ = Phase::kConnecting;
-  return true;
+  leader_.async_connect(
+      to, [self = shared_from_this(), attempt = ++attempts_](const std::error_code& failure) {
+        const bool is_current = attempt == self->attempts_;
+        if (self->phase_ == Phase::kConnecting && is_current) self->finish_connecting(failure);
+      });
+  const auto near = near_end(leader_.native_handle());
+  const auto far = place_of(reinterpret_cast<const sockaddr*>(&leader.storage));
+  if (near && far) parts_.to_leader.insert(*(route_ = Route{.near = *near, .far = *far}));
 }
 
 void RelayedConnection::wait() {
@@ -74,83 +78,63 @@ void RelayedConnection::wait() {
 
 int RelayedConnection::release() {
   wait();
-  parts_.poller.forget(client_.descriptor, client_);
   phase_ = Phase::kOver;
-  return std::exchange(client_.descriptor, -1);
+  return client_.release();
 }
 
-void RelayedConnection::finish_connecting() {
-  int problem = 0;
-  socklen_t size = sizeof problem;
-  if (::getsockopt(leader_.descriptor, SOL_SOCKET, SO_ERROR, &problem, &size) != 0 ||
-      problem != 0) {
+void RelayedConnection::finish_connecting(const std::error_code& problem) {
+  if (problem) {
     wait();
-    return parts_.owner.on_not_reached();
+    return parts_.tell(Event::kNotReached);
   }
   phase_ = Phase::kRelaying;
-  to_leader_.emplace(client_.descriptor, leader_.descriptor);
-  to_client_.emplace(leader_.descriptor, client_.descriptor);
-  // What has arrived before was told before.
-  to_leader_->note_input(is_client_over_);
-  parts_.owner.on_reached();
+  to_leader_.emplace(client_, leader_);
+  to_client_.emplace(leader_, client_);
+  parts_.tell(Event::kReached);
+  relay(*to_leader_);
+  relay(*to_client_);
 }
 
-// ---- events -------------------------------------------------------------------------------------
+// ---- afterwards ---------------------------------------------------------------------------------
 
-void RelayedConnection::on_events(Side& side, SocketEvents events) {
-  if (phase_ == Phase::kOver) return;
-  &side == &client_ ? on_client(events) : on_leader(events);
-  if (phase_ == Phase::kRelaying) relay();
-}
-
-void RelayedConnection::on_client(SocketEvents events) {
-  is_client_over_ = is_client_over_ || events.is_over;
-  if (to_leader_) {
-    if (events.is_readable) to_leader_->note_input(events.is_over);
-  } else if (events.is_broken) {
-    end();
-  }
-}
-
-void RelayedConnection::on_leader(SocketEvents events) {
-  if (phase_ == Phase::kConnecting && (events.is_writable || events.is_broken)) {
-    finish_connecting();
-  }
-  if (phase_ == Phase::kRelaying && events.is_readable) to_client_->note_input(events.is_over);
-}
-
-void RelayedConnection::relay() {
+void RelayedConnection::relay(RelayPipe& pipe) {
   if (phase_ != Phase::kRelaying) return;
-  const bool has_more_for_client = to_client_->work(parts_.room);
-  const bool has_more_for_leader = to_leader_->work(parts_.room);
+  pipe.work(parts_.room);
   // A leader that takes nothing more may have sent its last answers: they come first.
   if (to_client_->state() != RelayPipe::State::kOpen ||
       to_leader_->state() == RelayPipe::State::kSenderBroken) {
     return end();
   }
-  if (has_more_for_client || has_more_for_leader) parts_.poller.serve_again(client_);
+  if (pipe.state() != RelayPipe::State::kOpen) return;
+  pipe.wait([self = shared_from_this(), &pipe](const std::error_code&) { self->relay(pipe); });
+}
+
+/// The end of one that is not read is seen by asking.
+bool RelayedConnection::is_client_over() {
+  if (phase_ != Phase::kRelaying) return false;
+  const bool is_read = to_leader_->state() == RelayPipe::State::kOpen && !to_leader_->is_full();
+  return !is_read && has_ended(client_.native_handle());
 }
 
 void RelayedConnection::end() {
   close();
-  parts_.owner.on_over();
+  parts_.tell(Event::kOver);
 }
 
 void RelayedConnection::close() {
-  if (phase_ == Phase::kOver) return;
-  phase_ = Phase::kOver;
+  if (std::exchange(phase_, Phase::kOver) == Phase::kOver) return;
+  std::error_code ignored;
   // A client that is closed with input unread would lose the last answers.
-  if (to_leader_) {
-    (void)::recv(client_.descriptor, parts_.room.data(), parts_.room.size(), MSG_DONTWAIT);
-  }
-  client_.close(parts_.poller);
+  if (to_leader_) client_.read_some(asio::buffer(parts_.room.data(), parts_.room.size()), ignored);
+  client_.close(ignored);
   close_leader();
 }
 
 void RelayedConnection::close_leader() {
   if (route_) parts_.to_leader.erase(*route_);
   route_.reset();
-  leader_.close(parts_.poller);
+  std::error_code ignored;
+  leader_.close(ignored);
 }
 
 }  // namespace millrace::server

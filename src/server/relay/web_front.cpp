@@ -4,13 +4,20 @@
 #include <unistd.h>
 
 #include <array>
+#include <asio/buffer.hpp>
+#include <asio/generic/stream_protocol.hpp>
+#include <asio/io_context.hpp>
 #include <iterator>
 #include <string>
+#include <system_error>
 
 #include "http/kit/head.hpp"
+#include "server/net/peer.hpp"
 
 namespace millrace::server {
 namespace {
+
+using WebSocket = asio::generic::stream_protocol::socket;
 
 struct RequestLine {
   std::string_view method;
@@ -29,39 +36,55 @@ RequestLine read_line(std::string_view head) {
 
 }  // namespace
 
-int WebFront::Client::release() {
-  front.parts_.poller.forget(accepted.descriptor, *this);
-  return std::exchange(accepted.descriptor, -1);
-}
+struct WebFront::Client {
+  WebSocket socket;  ///< not open: it is gone from the list
+  Listener::Accepted accepted;
+  Time until;
+  bool has_begun = false;  ///< to send a request
+  Clients::iterator place = {};
+};
 
-void WebFront::Client::close() {
-  if (accepted.descriptor >= 0) ::close(release());
+WebFront::~WebFront() {
+  while (!clients_.empty()) retire(*clients_.front());
 }
 
 void WebFront::add(Listener::Accepted accepted, Time now) {
-  clients_.emplace_back(*this, std::move(accepted), now + kWebFrontMax);
-  Client& client = clients_.back();
-  client.place = std::prev(clients_.end());
-  if (!parts_.poller.watch(client.accepted.descriptor, client)) retire(client);
+  std::error_code problem;
+  WebSocket socket(parts_.poller.context());
+  socket.assign({AF_UNSPEC, 0}, accepted.descriptor, problem);
+  if (problem) return void(::close(accepted.descriptor));
+  socket.non_blocking(true, problem);
+  Client entry{std::move(socket), std::move(accepted), now + kWebFrontMax};
+  // Shared with its handler.
+  const auto client = std::make_shared<Client>(std::move(entry));
+  client->place = clients_.insert(clients_.end(), client);
+  client->socket.async_wait(WebSocket::wait_read, [this, client](const std::error_code&) {
+    if (client->socket.is_open()) look(*client);
+  });
 }
 
+/// What has come of a request is left where it is, so a wait would be over at once: the rest is
+/// looked for from time to time.
 void WebFront::work(Time now) {
-  over_.clear();
-  while (!clients_.empty() && clients_.front().until <= now) clients_.pop_front();
+  while (!clients_.empty() && clients_.front()->until <= now) retire(*clients_.front());
+  for (auto at = clients_.begin(); at != clients_.end();) {
+    Client& client = **at++;
+    if (client.has_begun) look(client);
+  }
 }
 
-void WebFront::look(Client& client, bool is_over) {
-  if (client.accepted.descriptor < 0) return;
+void WebFront::look(Client& client) {
   std::array<char, kScreenedBytesMax> room;
-  const ssize_t count = ::recv(client.accepted.descriptor, room.data(), room.size(), MSG_PEEK);
-  if (count <= 0) {
-    if (is_over || count == 0) retire(client);
-    return;
-  }
-  const std::string_view seen(room.data(), static_cast<std::size_t>(count));
+  std::error_code problem;
+  const std::size_t count =
+      client.socket.receive(asio::buffer(room), WebSocket::message_peek, problem);
+  client.has_begun = true;
+  if (problem == asio::error::would_block) return;
+  if (problem) return retire(client);
+  const std::string_view seen(room.data(), count);
   const std::string head = http::plain_head(seen);
   const bool has_line = head.find("\r\n") != head.npos;
-  const bool is_all = is_over || seen.size() == room.size();
+  const bool is_all = seen.size() == room.size() || has_ended(client.socket.native_handle());
   if (!has_line && !is_all) return;
   const RequestLine line = read_line(head);
   if (const auto text = parts_.answer(line.method, line.path)) {
@@ -69,7 +92,7 @@ void WebFront::look(Client& client, bool is_over) {
     return;
   }
   Listener::Accepted accepted = client.accepted;
-  accepted.descriptor = client.release();
+  accepted.descriptor = client.socket.release();
   retire(client);
   parts_.pass_on(std::move(accepted));
 }
@@ -77,15 +100,16 @@ void WebFront::look(Client& client, bool is_over) {
 /// A client that is closed with input unread would lose the answer, so what was seen is taken.
 void WebFront::answer(Client& client, std::string_view seen, const std::string& text) {
   std::array<char, kScreenedBytesMax> room;
-  (void)::recv(client.accepted.descriptor, room.data(), seen.size(), 0);
-  (void)::send(client.accepted.descriptor, text.data(), text.size(), MSG_NOSIGNAL);
+  std::error_code ignored;
+  client.socket.receive(asio::buffer(room, seen.size()), 0, ignored);
+  client.socket.write_some(asio::buffer(text), ignored);
   retire(client);
 }
 
-/// It may be at work, so it is destroyed later.
 void WebFront::retire(Client& client) {
-  client.close();
-  over_.splice(over_.end(), clients_, client.place);
+  std::error_code ignored;
+  client.socket.close(ignored);
+  clients_.erase(client.place);
 }
 
 }  // namespace millrace::server

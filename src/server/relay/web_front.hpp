@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,41 +28,29 @@ class WebFront {
   };
 
   explicit WebFront(Parts parts) : parts_(std::move(parts)) {}
+  ~WebFront();
   WebFront(const WebFront&) = delete;
   WebFront& operator=(const WebFront&) = delete;
 
   void add(Listener::Accepted accepted, Time now);
 
-  /// Closes clients that have sent no request for `kWebFrontMax`. To be called every some
+  /// Closes clients that have sent no request for `kWebFrontMax`. To be called every few
   /// milliseconds, outside of the poller's `take`.
   void work(Time now);
 
   [[nodiscard]] std::size_t count() const { return clients_.size(); }
 
  private:
-  struct Client final : public Pollee {
-    Client(WebFront& of, Listener::Accepted from, Time end)
-        : front(of), accepted(std::move(from)), until(end) {}
-    ~Client() override { close(); }
-    Client(const Client&) = delete;
-    Client& operator=(const Client&) = delete;
-    void on_events(SocketEvents events) override { front.look(*this, events.is_over); }
-    int release();
-    void close();
+  struct Client;
+  // Shared with its handler, which may run after its end.
+  using Clients = std::list<std::shared_ptr<Client>>;
 
-    WebFront& front;
-    Listener::Accepted accepted;
-    Time until;
-    std::list<Client>::iterator place = {};
-  };
-
-  void look(Client& client, bool is_over);
+  void look(Client& client);
   void answer(Client& client, std::string_view seen, const std::string& text);
   void retire(Client& client);
 
   const Parts parts_;
-  std::list<Client> clients_;  ///< in the order in which they came
-  std::list<Client> over_;     ///< destroyed by the next `work`
+  Clients clients_;  ///< in the order in which they came
 };
 
 /// How long the head of a request may take to arrive, and how much of it is looked at.

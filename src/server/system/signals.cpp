@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <asio/io_context.hpp>
+#include <asio/posix/stream_descriptor.hpp>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -154,19 +156,35 @@ void ignore_stray_signals() {
   for (int number = SIGRTMIN; number <= SIGRTMAX; ++number) std::signal(number, SIG_IGN);
 }
 
+struct SignalWatch::Pipe {
+  Signals& signals;
+  std::function<void(int)> on_signal;  ///< empty: nobody is told
+  asio::posix::stream_descriptor descriptor;
+};
+
 SignalWatch::SignalWatch(Poller& poller, Signals& signals, std::function<void(int)> on_signal)
-    : poller_(poller), signals_(signals), on_signal_(std::move(on_signal)) {
-  if (!poller_.watch(signals_.descriptor(), *this, Poller::Trigger::kAlways)) {
-    throw std::system_error(errno, std::generic_category(), "epoll_ctl");
-  }
+    // Shared: see the header.
+    : pipe_(std::make_shared<Pipe>(Pipe{
+          .signals = signals,
+          .on_signal = std::move(on_signal),
+          .descriptor = asio::posix::stream_descriptor(poller.context(), signals.descriptor())})) {
+  await(pipe_);
 }
 
 SignalWatch::~SignalWatch() {
-  poller_.forget(signals_.descriptor(), *this);
+  pipe_->on_signal = {};
+  (void)pipe_->descriptor.release();
 }
 
-void SignalWatch::on_events(SocketEvents /*events*/) {
-  for (const int number : signals_.take()) on_signal_(number);
+void SignalWatch::await(const std::shared_ptr<Pipe>& pipe) {  // shared as the member
+  const auto tell = [pipe](const asio::error_code&) {
+    if (!pipe->on_signal) return;
+    for (const int number : pipe->signals.take()) {
+      if (pipe->on_signal) pipe->on_signal(number);
+    }
+    if (pipe->on_signal) await(pipe);
+  };
+  pipe->descriptor.async_wait(asio::posix::stream_descriptor::wait_read, tell);
 }
 
 }  // namespace millrace::server

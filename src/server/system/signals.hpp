@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "server/net/poller.hpp"
@@ -54,20 +55,19 @@ class Signals {
 void ignore_stray_signals();
 
 /// Tells the signals in the thread of a main loop, those that came before included.
-class SignalWatch final : private Pollee {
+class SignalWatch {
  public:
   /// Both outlive it. Throws where the system refuses.
   SignalWatch(Poller& poller, Signals& signals, std::function<void(int)> on_signal);
-  ~SignalWatch() override;
+  ~SignalWatch();
   SignalWatch(const SignalWatch&) = delete;
   SignalWatch& operator=(const SignalWatch&) = delete;
 
  private:
-  void on_events(SocketEvents events) override;
+  struct Pipe;
+  static void await(const std::shared_ptr<Pipe>& pipe);  // shared as the member
 
-  Poller& poller_;
-  Signals& signals_;
-  const std::function<void(int)> on_signal_;
+  const std::shared_ptr<Pipe> pipe_;  ///< shared with a handler, which may run later
 };
 
 }  // namespace millrace::server

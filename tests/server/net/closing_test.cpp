@@ -22,11 +22,10 @@ struct Closing {
   }
 
   /// The question's first byte is there before the close, so that the system names it first.
-  std::string close_and_ask(std::string_view last_commands, std::string_view question) {
+  std::string close_and_ask(std::string_view question) {
     running.settle();
     running.on_loop([&] {
       asking.send(question.substr(0, 1));
-      if (!last_commands.empty()) leaving->send(last_commands);
       leaving.reset();
       asking.send(question.substr(1));
     });
@@ -46,14 +45,14 @@ TEST_CASE("closing: a job that the client held is ready for the next one") {
   Closing closing;
   closing.tell("put 0 0 60 1\r\nx\r\n", "INSERTED 1\r\n");
   closing.tell("reserve\r\n", kReserved);
-  CHECK(closing.close_and_ask("", "reserve-with-timeout 0\r\n") == kReserved);
+  CHECK(closing.close_and_ask("reserve-with-timeout 0\r\n") == kReserved);
 }
 
 TEST_CASE("closing: statistics count neither the client nor what it held") {
   Closing closing;
   closing.tell("put 0 0 60 1\r\nx\r\n", "INSERTED 1\r\n");
   closing.tell("reserve\r\n", kReserved);
-  const std::string stats = closing.close_and_ask("", "stats\r\n");
+  const std::string stats = closing.close_and_ask("stats\r\n");
   CHECK(has_line(stats, "current-connections: 1"));
   CHECK(has_line(stats, "current-jobs-reserved: 0"));
   CHECK(has_line(stats, "current-jobs-ready: 1"));
@@ -62,15 +61,9 @@ TEST_CASE("closing: statistics count neither the client nor what it held") {
 TEST_CASE("closing: a client that waited for a job waits no more") {
   Closing closing;
   closing.leaving->send("reserve\r\n");
-  const std::string stats = closing.close_and_ask("", "stats\r\n");
+  const std::string stats = closing.close_and_ask("stats\r\n");
   CHECK(has_line(stats, "current-connections: 1"));
   CHECK(has_line(stats, "current-waiting: 0"));
-}
-
-TEST_CASE("closing: the last commands are executed before those of others") {
-  Closing closing;
-  closing.tell("put 0 0 60 1\r\nx\r\n", "INSERTED 1\r\n");
-  CHECK(closing.close_and_ask("delete 1\r\n", "peek 1\r\n") == "NOT_FOUND\r\n");
 }
 
 }  // namespace millrace::server

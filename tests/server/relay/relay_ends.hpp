@@ -16,8 +16,8 @@
 #include <string_view>
 #include <utility>
 
+#include "server/net/peer.hpp"
 #include "server/net/poller.hpp"
-#include "server/relay/relayed_connection.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::server {
@@ -30,7 +30,10 @@ class End {
   }
   ~End() { close(); }
   End(End&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  End& operator=(End&&) = delete;
+  End& operator=(End&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    return *this;
+  }
 
   /// How much of it was taken.
   std::size_t send(std::string_view text) const {

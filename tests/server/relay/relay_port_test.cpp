@@ -1,5 +1,7 @@
 #include "server/relay/relay_port.hpp"
 
+#include <vector>
+
 #include "server/relay/relay_ends.hpp"
 
 namespace millrace::server {
@@ -112,6 +114,74 @@ TEST_CASE("relay port: a leader that refuses is tried again, and then all follow
   relaying.leader.listen();
   relaying.now += kRelayRetry;
   CHECK(relaying.reaches(2));
+}
+
+TEST_CASE("relay port: clients that were connecting to one leader reach the next one") {
+  Relaying relaying;
+  relaying.leader.listen();
+  const LeaderPort next;
+  relaying.port.set_leader(relaying.leader.name());
+  const End client = relaying.connect();
+  relaying.port.set_leader(next.name());
+  relaying.port.work(relaying.now);
+  for (int i = 0; i < 10; ++i) relaying.poller.take(1ms);
+  CHECK(relaying.port.relayed_count() == 0);
+  next.listen();
+  relaying.now += kRelayRetry;
+  REQUIRE(relaying.reaches(1));
+  client.send("a");
+  CHECK(relaying.arrives(next.accept(), "a"));
+}
+
+TEST_CASE("relay port: a client that leaves while it waits is forgotten") {
+  Relaying relaying;
+  End client = relaying.connect();
+  client.send("unread");
+  client.close();
+  CHECK(relaying.comes([&] { return relaying.port.count() == 0; }));
+}
+
+TEST_CASE("relay port: a client whose connection breaks while it waits is forgotten") {
+  Relaying relaying;
+  relaying.leader.listen();
+  const SocketName name = relaying.leader.name();
+  End client(socket(AF_INET, SOCK_STREAM, 0));
+  (void)connect(client.descriptor(), reinterpret_cast<const sockaddr*>(&name.storage), name.size);
+  relaying.port.add(
+      {.descriptor = dup(relaying.leader.accept().descriptor()), .peer = "", .is_unix = false},
+      relaying.now);
+  client.send("unread");
+  for (int i = 0; i < 10; ++i) relaying.poller.take(1ms);
+  CHECK(relaying.port.count() == 1);
+  const linger reset{.l_onoff = 1, .l_linger = 0};
+  setsockopt(client.descriptor(), SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+  client.close();
+  CHECK(relaying.comes([&] { return relaying.port.count() == 0; }));
+}
+
+TEST_CASE("relay port: what its connections wait for may come after its end") {
+  Relaying relaying;
+  relaying.leader.listen();
+  std::vector<End> clients;
+  {
+    RelayPort port(relaying.poller, relaying.room, {.text = "NO\r\n"});
+    const auto add = [&] {
+      Ends ends = make_stream();
+      port.add({.descriptor = dup(ends.ours.descriptor()), .peer = "", .is_unix = true},
+               relaying.now);
+      clients.push_back(std::move(ends.theirs));
+    };
+    add();
+    port.set_leader(relaying.leader.name());
+    port.work(relaying.now);
+    REQUIRE(comes(relaying.poller, [&] { return port.relayed_count() == 1; }));
+    add();
+    CHECK(port.count() == 2);
+    clients[0].send("a");
+  }
+  for (int i = 0; i < 10; ++i) relaying.poller.take(1ms);
+  CHECK_FALSE(clients[0].receive().empty());
+  CHECK(clients[1].receive() == "|");
 }
 
 TEST_CASE("relay port: a client waits for ten seconds, and no longer") {

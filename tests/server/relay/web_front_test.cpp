@@ -1,5 +1,6 @@
 #include "server/relay/web_front.hpp"
 
+#include <optional>
 #include <vector>
 
 #include "server/relay/relay_ends.hpp"
@@ -19,9 +20,10 @@ struct Screened {
        .pass_on =
            [this](Listener::Accepted accepted) { passed_on.emplace_back(accepted.descriptor); }}};
 
-  End connect() {
+  End connect() { return connect(screen); }
+  static End connect(WebFront& front) {
     Ends ends = make_stream();
-    screen.add({.descriptor = dup(ends.ours.descriptor()), .peer = "", .is_unix = true}, Time{1s});
+    front.add({.descriptor = dup(ends.ours.descriptor()), .peer = "", .is_unix = true}, Time{1s});
     return std::move(ends.theirs);
   }
   void turn() {
@@ -86,6 +88,17 @@ TEST_CASE("web screen: a client that sends nothing is closed after five seconds"
   CHECK(screened.screen.count() == 1);
   screened.screen.work(Time{1s} + kWebFrontMax);
   CHECK(client.receive() == "|");
+}
+
+TEST_CASE("web screen: what its clients send may come after its end") {
+  Screened screened;
+  std::optional<WebFront> other(
+      std::in_place, WebFront::Parts{.poller = screened.poller, .answer = {}, .pass_on = {}});
+  const End client = Screened::connect(*other);
+  client.send("GET / HTTP/1.1\r\n\r\n");
+  other.reset();
+  screened.turn();
+  CHECK(client.send("x") == 0);
 }
 
 TEST_CASE("web screen: a client that leaves is forgotten") {
