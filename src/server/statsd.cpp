@@ -1,18 +1,15 @@
 #include "server/statsd.hpp"
 
-#include <netdb.h>
 #include <pthread.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
+#include <asio/io_context.hpp>
+#include <asio/ip/udp.hpp>
 #include <charconv>
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
-#include <cstring>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -25,7 +22,6 @@
 #include <utility>
 
 #include "base/check.hpp"
-#include "base/result.hpp"
 #include "base/text.hpp"
 #include "server/net/address.hpp"
 #include "server/process/process.hpp"
@@ -115,80 +111,18 @@ StatsdGauges::OfQueue figures_of(const Queue& queue, const View& view, Time now)
           .latency_s = seconds_since(view.jobs().oldest_ready(queue), now)};
 }
 
-}  // namespace
-
-/// A UDP socket to one host.
-class StatsdSocket {
- public:
-  StatsdSocket() = default;
-  ~StatsdSocket() { close(); }
-  StatsdSocket(const StatsdSocket&) = delete;
-  StatsdSocket& operator=(const StatsdSocket&) = delete;
-
-  [[nodiscard]] bool is_open() const { return descriptor_ >= 0; }
-
-  /// May wait for a name server. A problem leaves it as it is.
-  Outcome<Done> open(const Address& address);
-
-  /// Does not wait: where the system has no room, the datagram is lost. An error may be that of an
-  /// earlier datagram, and then this one was not tried. 0: none.
-  [[nodiscard]] int send(std::string_view datagram) const;
-
- private:
-  void close();
-
-  int descriptor_ = -1;
-};
-
-namespace {
+using asio::ip::udp;
 
 /// On this machine, a port where nobody listens says so at once. What is sent to ask it is empty.
-bool refuses_at_once(int descriptor) {
-  (void)::send(descriptor, "", 0, MSG_NOSIGNAL);
-  int error = 0;
-  socklen_t size = sizeof error;
-  return ::getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &size) == 0 &&
-         error == ECONNREFUSED;
+bool refuses_at_once(udp::socket& socket) {
+  std::error_code problem;
+  socket.send(asio::buffer(std::string_view()), 0, problem);
+  std::array<char, 1> nothing;
+  socket.receive(asio::buffer(nothing), 0, problem);
+  return problem == asio::error::connection_refused;
 }
 
 }  // namespace
-
-/// `localhost` is often ::1 first, and many daemons listen on 127.0.0.1 only.
-Outcome<Done> StatsdSocket::open(const Address& address) {
-  addrinfo wanted{};
-  wanted.ai_family = AF_UNSPEC;
-  wanted.ai_socktype = SOCK_DGRAM;
-  wanted.ai_flags = AI_NUMERICSERV;
-  addrinfo* list = nullptr;
-  const std::string port = std::to_string(address.port);
-  const int error = ::getaddrinfo(address.host.c_str(), port.c_str(), &wanted, &list);
-  if (error != 0) return Problem{"cannot find " + address.host + ": " + gai_strerror(error)};
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> found(list, &freeaddrinfo);
-  int reason = 0;
-  for (const addrinfo* each = list; each != nullptr; each = each->ai_next) {
-    const int descriptor = ::socket(each->ai_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    const bool is_last = each->ai_next == nullptr;
-    if (descriptor >= 0 && ::connect(descriptor, each->ai_addr, each->ai_addrlen) == 0 &&
-        (is_last || !refuses_at_once(descriptor))) {
-      close();
-      descriptor_ = descriptor;
-      return Done{};
-    }
-    reason = errno;
-    if (descriptor >= 0) ::close(descriptor);
-  }
-  return Problem{"cannot send to " + address.text() + ": " + std::strerror(reason)};
-}
-
-int StatsdSocket::send(std::string_view datagram) const {
-  const ssize_t sent = ::send(descriptor_, datagram.data(), datagram.size(), MSG_NOSIGNAL);
-  if (sent >= 0 || errno == EAGAIN || errno == ENOBUFS) return 0;
-  return errno;
-}
-
-void StatsdSocket::close() {
-  if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
-}
 
 // ---- runs that have ended ---------------------------------------------------------------------
 
@@ -335,22 +269,35 @@ class StatsdSender::Work {
   void send(const StatsdReport& report) {
     open_if_due();
     if (!socket_.is_open()) return;
-    int error = 0;
+    std::error_code problem;
     for (const std::string& datagram : datagrams_of(report, sent_, options_)) {
-      const int first = socket_.send(datagram);
+      const std::error_code first = send(datagram);
       // It may be the error of an earlier datagram: then this one was not tried.
-      if (first == 0) continue;
-      (void)socket_.send(datagram);
-      error = first;
+      if (!first) continue;
+      (void)send(datagram);
+      problem = first;
     }
     sent_ = report.counts;
-    if (error != 0) {
+    if (problem) {
       has_failed_ = true;
-      shared_->tell("cannot send to " + options_.location.text() + ": " + std::strerror(error));
+      tell("cannot send to " + options_.location.text(), problem);
     } else if (std::exchange(has_sent_, true)) {
       // An error of the report before would have come by now.
       shared_->tell({});
     }
+  }
+
+  /// Does not wait: where the system has no room, the datagram is lost.
+  [[nodiscard]] std::error_code send(std::string_view datagram) {
+    std::error_code problem;
+    socket_.send(asio::buffer(datagram), 0, problem);
+    const bool is_full =
+        problem == asio::error::would_block || problem == asio::error::no_buffer_space;
+    return is_full ? std::error_code() : problem;
+  }
+
+  void tell(const std::string& what, const std::error_code& why) {
+    shared_->tell(what + ": " + why.message());
   }
 
   void open_if_due() {
@@ -358,18 +305,38 @@ class StatsdSender::Work {
     const bool must_open = !socket_.is_open() || has_failed_;
     if (now - tried_at_ < (must_open ? kStatsdRetry : kStatsdNameAge)) return;
     tried_at_ = now;
-    if (const auto opened = socket_.open(options_.location); !opened) {
-      return shared_->tell(opened.error().text);
+    open();
+  }
+
+  /// May wait for a name server. A problem leaves the socket as it is. `localhost` is often ::1
+  /// first, and many daemons listen on 127.0.0.1 only.
+  void open() {
+    std::error_code problem;
+    const Address& to = options_.location;
+    const auto found = udp::resolver(context_).resolve(to.host, std::to_string(to.port),
+                                                       udp::resolver::numeric_service, problem);
+    if (problem) return tell("cannot find " + to.host, problem);
+    std::size_t left = found.size();
+    for (const auto& each : found) {
+      --left;
+      udp::socket socket(context_);
+      socket.connect(each, problem);
+      if (!problem) socket.non_blocking(true, problem);
+      if (problem || (left > 0 && refuses_at_once(socket))) continue;
+      socket_ = std::move(socket);
+      has_failed_ = false;
+      has_sent_ = false;
+      return;
     }
-    has_failed_ = false;
-    has_sent_ = false;
+    tell("cannot send to " + to.text(), problem);
   }
 
   // Shared: the sender may have gone.
   const std::shared_ptr<Shared> shared_;
   const StatsdOptions options_;
   StatsdCounts sent_;
-  StatsdSocket socket_;
+  asio::io_context context_;
+  udp::socket socket_{context_};                         ///< to one host
   bool has_sent_ = false;                                ///< since it was opened
   bool has_failed_ = false;                              ///< likewise
   SteadyTime tried_at_ = SteadyTime{} - kStatsdNameAge;  ///< to find the host
