@@ -1,67 +1,19 @@
 #include "server/cluster/node_reporter.hpp"
 
-#include <openssl/ssl.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <unistd.h>
-
 #include <array>
-#include <chrono>
+#include <asio/generic/stream_protocol.hpp>
+#include <asio/io_context.hpp>
+#include <asio/ssl/stream.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/write.hpp>
 #include <memory>
+#include <optional>
 #include <system_error>
 
 #include "http/kit/node_report.hpp"
 
 namespace millrace::server {
 namespace {
-
-/// A socket that is connected, or -1.
-class Connection {
- public:
-  explicit Connection(const SocketName& to) {
-    const auto* const name = reinterpret_cast<const sockaddr*>(&to.storage);
-    descriptor_ = ::socket(name->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (descriptor_ < 0) return;
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(kReportMax).count();
-    const timeval longest{.tv_sec = seconds, .tv_usec = 0};
-    (void)::setsockopt(descriptor_, SOL_SOCKET, SO_SNDTIMEO, &longest, sizeof longest);
-    (void)::setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &longest, sizeof longest);
-    is_open_ = ::connect(descriptor_, name, to.size) == 0;
-  }
-  ~Connection() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
-
-  [[nodiscard]] bool is_open() const { return is_open_; }
-  [[nodiscard]] int descriptor() const { return descriptor_; }
-
- private:
-  int descriptor_ = -1;
-  bool is_open_ = false;
-};
-
-/// Waits for the answer, since what is sent to a connection that is closed at once may be lost.
-void exchange_plain(int descriptor, const std::string& request) {
-  std::array<char, 256> answer;
-  if (::send(descriptor, request.data(), request.size(), MSG_NOSIGNAL) < 0) return;
-  (void)::recv(descriptor, answer.data(), answer.size(), 0);
-}
-
-/// Nothing is sent to a server that is not trusted. Answers why it is not; empty: it is, or there
-/// was no handshake.
-std::string exchange_encrypted(int descriptor, const std::string& host, const TlsContext& tls,
-                               const std::string& request) {
-  const std::unique_ptr<SSL, decltype(&SSL_free)> stream(tls.open_to(host), &SSL_free);
-  if (SSL_set_fd(stream.get(), descriptor) != 1 || SSL_connect(stream.get()) != 1) return {};
-  if (const auto checked = tls.check_peer(stream.get()); !checked) return checked.error().text;
-  if (SSL_write(stream.get(), request.data(), static_cast<int>(request.size())) <= 0) return {};
-  std::array<char, 256> answer;
-  (void)SSL_read(stream.get(), answer.data(), static_cast<int>(answer.size()));
-  (void)SSL_shutdown(stream.get());
-  return {};
-}
 
 std::string write_request(const Address& leader, const NodeReporter::Signed& signed_report) {
   return "POST " + std::string(http::kReportPath) + " HTTP/1.1\r\nHost: " + leader.text() + "\r\n" +
@@ -71,15 +23,85 @@ std::string write_request(const Address& leader, const NodeReporter::Signed& sig
 
 }  // namespace
 
-bool NodeReporter::is_sending() const {
-  return sending_.valid() &&
-         sending_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+/// A report on its way.
+class NodeReporter::Sending : public std::enable_shared_from_this<Sending> {
+  using Socket = asio::generic::stream_protocol::socket;
+
+  /// A handler, which goes on with `next`.
+  template <typename Next>
+  auto step(Next next) {
+    return [self = shared_from_this(), next](const std::error_code& problem, std::size_t = 0) {
+      problem || self->is_over_ ? self->end() : next();
+    };
+  }
+
+ public:
+  Sending(asio::io_context& context, const Address& leader, const Signed& report)
+      : socket_(context),
+        timer_(context),
+        tls_(report.tls),
+        request_(write_request(leader, report)) {
+    if (tls_) stream_.emplace(socket_, tls_->open_to(leader.host));
+  }
+
+  void begin(const SocketName& to) {
+    timer_.expires_after(kReportMax);
+    timer_.async_wait([self = shared_from_this()](const std::error_code&) { self->end(); });
+    socket_.async_connect(Socket::endpoint_type(&to.storage, to.size),
+                          step([this] { tls_ ? shake_hands() : send(socket_); }));
+  }
+
+  [[nodiscard]] bool is_over() const { return is_over_; }
+
+  /// Why the server that was reached is not trusted; empty: it is, or there was no handshake.
+  [[nodiscard]] const std::string& distrust() const { return distrust_; }
+
+  void end() {
+    std::error_code ignored;
+    is_over_ = true;
+    timer_.cancel();
+    socket_.close(ignored);
+  }
+
+ private:
+  /// Nothing is sent to a server that is not trusted.
+  void shake_hands() {
+    stream_->async_handshake(asio::ssl::stream_base::client, step([this] {
+                               const auto checked = tls_->check_peer(stream_->native_handle());
+                               if (checked) return send(*stream_);
+                               distrust_ = checked.error().text;
+                               end();
+                             }));
+  }
+
+  /// Waits for the answer, since what is sent to a connection that is closed at once may be lost.
+  template <typename Stream>
+  void send(Stream& stream) {
+    asio::async_write(stream, asio::buffer(request_), step([this, &stream] {
+                        stream.async_read_some(asio::buffer(answer_), step([this] { end(); }));
+                      }));
+  }
+
+  Socket socket_;
+  asio::steady_timer timer_;
+  const std::shared_ptr<const TlsContext> tls_;  ///< shared: see `Signed`
+  std::optional<asio::ssl::stream<Socket&>> stream_;
+  const std::string request_;
+  std::array<char, 256> answer_{};
+  std::string distrust_;
+  bool is_over_ = false;
+};
+
+NodeReporter::~NodeReporter() {
+  if (sending_) sending_->end();
 }
 
 void NodeReporter::work(const std::optional<Address>& leader, Time now,
                         const std::function<Signed()>& make) {
-  if (now < next_ || is_sending()) return;
-  if (sending_.valid()) distrust_ = sending_.get();
+  if (now < next_) return;
+  if (sending_ && leader != leader_) sending_->end();
+  if (sending_ && !sending_->is_over()) return;
+  if (const auto sent = std::exchange(sending_, nullptr)) distrust_ = sent->distrust();
   if (leader != leader_ || is_out_of_reach_) {
     leader_ = leader;
     is_out_of_reach_ = false;
@@ -94,20 +116,9 @@ void NodeReporter::work(const std::optional<Address>& leader, Time now,
   is_out_of_reach_ = !is_found || !may_reach_(lookup_.name());
   if (is_out_of_reach_) return;
   next_ = now + kReportInterval;
-  try {
-    const Signed made = make();
-    sending_ =
-        std::async(std::launch::async, [to = lookup_.name(), host = leader_->host, tls = made.tls,
-                                        request = write_request(*leader_, made)] {
-          const Connection connection(to);
-          if (!connection.is_open()) return std::string();
-          if (tls) return exchange_encrypted(connection.descriptor(), host, *tls, request);
-          exchange_plain(connection.descriptor(), request);
-          return std::string();
-        });
-  } catch (const std::system_error&) {
-    // No room for a thread: the next report may have more luck.
-  }
+  // Shared with its handlers, which may run after its end.
+  sending_ = std::make_shared<Sending>(poller_.context(), *leader_, make());
+  sending_->begin(lookup_.name());
 }
 
 }  // namespace millrace::server

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,7 +21,7 @@ class NodeReporter {
   struct Signed {
     std::string report;
     std::string signature;
-    /// How the leader's web port speaks TLS; null: it does not. Shared with the thread that sends.
+    /// How the leader's web port speaks TLS; null: it does not. Shared: the next ones may differ.
     std::shared_ptr<const TlsContext> tls = nullptr;
   };
 
@@ -31,14 +30,13 @@ class NodeReporter {
 
   /// `poller` outlives it.
   NodeReporter(Poller& poller, MayReach may_reach)
-      : lookup_(poller), may_reach_(std::move(may_reach)) {}
-  /// Waits for the report that is on its way, for up to `kReportMax` per step.
-  ~NodeReporter() = default;
+      : poller_(poller), lookup_(poller), may_reach_(std::move(may_reach)) {}
+  ~NodeReporter();
   NodeReporter(const NodeReporter&) = delete;
   NodeReporter& operator=(const NodeReporter&) = delete;
 
-  /// To be called every some milliseconds. Sends what `make` returns to the leader's web port every
-  /// `kReportInterval`, in a thread of its own. nullopt: no leader can be told.
+  /// To be called every few milliseconds. Sends what `make` returns to the leader's web port every
+  /// `kReportInterval`. nullopt: no leader can be told.
   void work(const std::optional<Address>& leader, Time now, const std::function<Signed()>& make);
 
   /// There is a leader, and it is not where its address leads.
@@ -49,20 +47,21 @@ class NodeReporter {
   [[nodiscard]] const std::string& distrust() const { return distrust_; }
 
  private:
-  [[nodiscard]] bool is_sending() const;
+  class Sending;
 
+  Poller& poller_;
   NameLookup lookup_;
   const MayReach may_reach_;
   bool is_out_of_reach_ = false;
   std::string distrust_;
   std::optional<Address> leader_;  ///< that the lookup is of
   Time next_{};
-  std::future<std::string> sending_;  ///< the next `distrust_`
+  std::shared_ptr<Sending> sending_;  ///< shared with its handlers
 };
 
 inline constexpr Duration kReportInterval = std::chrono::seconds(1);
 
-/// How long to connect, to send or to be answered may take.
-inline constexpr Duration kReportMax = std::chrono::seconds(1);
+/// How long it may take to connect, to send a report and to be answered.
+inline constexpr Duration kReportMax = std::chrono::seconds(3);
 
 }  // namespace millrace::server
