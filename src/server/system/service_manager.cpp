@@ -1,16 +1,14 @@
 #include "server/system/service_manager.hpp"
 
 #include <pthread.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <asio/buffer.hpp>
+#include <asio/io_context.hpp>
+#include <asio/local/datagram_protocol.hpp>
 #include <chrono>
-#include <cstddef>
-#include <cstring>
 #include <ctime>
+#include <system_error>
 #include <utility>
 
 #include "base/number.hpp"
@@ -20,10 +18,6 @@ namespace {
 
 /// The main loop does not wait for less.
 constexpr Duration kPauseMin = std::chrono::milliseconds(1);
-
-Problem cannot_notify(const std::string& socket, const char* why) {
-  return Problem{"cannot tell " + socket + " the state of the server: " + why};
-}
 
 /// What systemd compares with the time at which it asked for the reload.
 std::string monotonic_microseconds() {
@@ -105,22 +99,20 @@ void ServiceManager::feed() const {
 
 Outcome<Done> ServiceManager::notify(std::string_view state) const {
   if (socket_.empty()) return Done{};
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (socket_.size() >= sizeof(address.sun_path)) {
-    return cannot_notify(socket_, "the path is too long");
+  using asio::local::datagram_protocol;
+  std::string name = socket_;
+  if (name.front() == '@') name.front() = '\0';
+  try {
+    // Of its own for each datagram: two threads send.
+    asio::io_context context;
+    datagram_protocol::socket socket(context, datagram_protocol());
+    socket.non_blocking(true);
+    socket.send_to(asio::buffer(state), datagram_protocol::endpoint(name));
+    return Done{};
+  } catch (const std::system_error& error) {
+    return Problem{"cannot tell " + socket_ +
+                   " the state of the server: " + error.code().message()};
   }
-  std::copy(socket_.begin(), socket_.end(), address.sun_path);
-  if (socket_.front() == '@') address.sun_path[0] = '\0';
-  const int descriptor = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (descriptor < 0) return cannot_notify(socket_, std::strerror(errno));
-  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + socket_.size());
-  const ssize_t sent = sendto(descriptor, state.data(), state.size(), MSG_NOSIGNAL,
-                              reinterpret_cast<const sockaddr*>(&address), size);
-  const int problem = errno;
-  close(descriptor);
-  if (sent < 0) return cannot_notify(socket_, std::strerror(problem));
-  return Done{};
 }
 
 WatchdogDeadline::WatchdogDeadline(ServiceManager& manager, Ticker& ticker, Time now)
