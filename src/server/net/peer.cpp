@@ -83,6 +83,11 @@ bool has_ended(int descriptor) {
   return ::poll(&asked, 1, 0) > 0;
 }
 
+bool is_broken(int descriptor) {
+  pollfd asked{.fd = descriptor, .events = 0, .revents = 0};
+  return ::poll(&asked, 1, 0) > 0 && (asked.revents & (POLLERR | POLLHUP)) != 0;
+}
+
 bool is_of_this_machine(const Place& place) {
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0) return false;

@@ -56,6 +56,9 @@ struct Route {
 /// it has sent is read.
 [[nodiscard]] bool has_ended(int descriptor);
 
+/// Whether this connection is broken, or both of its directions have ended.
+[[nodiscard]] bool is_broken(int descriptor);
+
 /// Whether a network interface of this machine has the address. The port does not matter.
 [[nodiscard]] bool is_of_this_machine(const Place& place);
 

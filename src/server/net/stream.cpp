@@ -1,6 +1,6 @@
 #include "server/net/stream.hpp"
 
-#include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
@@ -12,17 +12,13 @@
 
 #include "base/check.hpp"
 #include "server/net/handler_memory.hpp"
+#include "server/net/peer.hpp"
 
 namespace millrace::server {
 namespace {
 
 using Socket =
     asio::basic_stream_socket<asio::generic::stream_protocol, asio::io_context::executor_type>;
-
-bool is_hung_up(int descriptor) {
-  pollfd asked{.fd = descriptor, .events = 0, .revents = 0};
-  return ::poll(&asked, 1, 0) > 0 && (asked.revents & (POLLERR | POLLHUP)) != 0;
-}
 
 }  // namespace
 
@@ -96,7 +92,7 @@ void Stream::Wire::await_break() {
   if (is_reading || std::exchange(is_break_awaited_, true)) return;
   socket.async_wait(Socket::wait_error, [wire = shared_from_this()](const asio::error_code&) {
     // Urgent bytes are told too.
-    if (wire->owner == nullptr || !is_hung_up(wire->socket.native_handle())) return;
+    if (wire->owner == nullptr || !server::is_broken(wire->socket.native_handle())) return;
     wire->is_failed = true;
     wire->owner->on_input();
   });

@@ -42,9 +42,10 @@ bool RelayedConnection::begin(int client) {
     return false;
   }
   client_.non_blocking(true, problem);
-  // Urgent data, which no protocol of ours has, counts as an error.
+  // Urgent data is told as well.
   client_.async_wait(RelaySocket::wait_error, [self = shared_from_this()](const std::error_code&) {
-    if (self->phase_ == Phase::kWaiting || self->phase_ == Phase::kConnecting) self->end();
+    const bool has_client = self->phase_ == Phase::kWaiting || self->phase_ == Phase::kConnecting;
+    if (has_client && is_broken(self->client_.native_handle())) self->end();
   });
   return true;
 }
