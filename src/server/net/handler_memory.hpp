@@ -5,8 +5,6 @@
 #include <new>
 #include <utility>
 
-#include "base/check.hpp"
-
 namespace millrace::server {
 
 /// Where an operation of Asio is kept while it waits, for an object that has one at a time: so that
@@ -14,13 +12,16 @@ namespace millrace::server {
 class HandlerMemory {
  public:
   [[nodiscard]] void* take(std::size_t bytes) {
-    CHECK(!std::exchange(is_taken_, true) && bytes <= bytes_.size());
-    return bytes_.data();
+    return bytes <= bytes_.size() && !std::exchange(is_taken_, true) ? bytes_.data()
+                                                                     : ::operator new(bytes);
   }
-  void give_back() { is_taken_ = false; }
+  void give_back(void* memory) {
+    memory == bytes_.data() ? void(is_taken_ = false) : ::operator delete(memory);
+  }
 
  private:
-  alignas(std::max_align_t) std::array<std::byte, 192> bytes_;
+  /// A read of Asio 1.22 takes 120 bytes. What does not fit is allocated.
+  alignas(std::max_align_t) std::array<std::byte, 128> bytes_;
   bool is_taken_ = false;
 };
 
@@ -37,7 +38,7 @@ class HandlerAllocator {
   [[nodiscard]] Value* allocate(std::size_t count) {
     return static_cast<Value*>(memory_->take(count * sizeof(Value)));
   }
-  void deallocate(Value*, std::size_t) { memory_->give_back(); }
+  void deallocate(Value* value, std::size_t) { memory_->give_back(value); }
 
   bool operator==(const HandlerAllocator&) const = default;
 

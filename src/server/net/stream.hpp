@@ -21,7 +21,7 @@ inline constexpr std::size_t kReceiveBytes = kInputShareBytes;
 
 /// What arrives for a stream that waits for it, before more is asked for: most commands are
 /// shorter.
-inline constexpr std::size_t kFirstBytes = 512;
+inline constexpr std::size_t kFirstBytes = 256;
 
 /// What is received is written here. One for all connections, since each hands it on at once.
 struct ReceiveBuffer {
