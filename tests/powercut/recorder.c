@@ -11,6 +11,7 @@
  * A sync has two notes, before and after, and is not held: what was written before the first is on
  * the disk at the second. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -156,6 +157,15 @@ int close(int descriptor) {
   pthread_mutex_unlock(&lock);
   errno = error;
   return result;
+}
+
+/* Closes its descriptor in the C library, past close. */
+int closedir(DIR* directory) {
+  int descriptor = dirfd(directory);
+  pthread_mutex_lock(&lock);
+  if (descriptor >= 0 && descriptor < DESCRIPTORS_MAX) handles[descriptor] = 0;
+  pthread_mutex_unlock(&lock);
+  return REAL(closedir)(directory);
 }
 
 static int is_full(void) { return *full && access(full, F_OK) == 0; }

@@ -107,12 +107,13 @@ def tested_by_name(root, files):
 # --- lists of places ---
 
 
-def is_there(root, pattern, text):
-    """True when a file that matches the pattern contains the text."""
+def is_there(root, pattern, *texts):
+    """True when a file that matches the pattern contains one of the texts."""
     for path in glob.glob(pattern, root_dir=root, recursive=True):
         with open(os.path.join(root, path), encoding="utf-8") as file:
-            if text in file.read():
-                return True
+            content = file.read()
+        if any(text in content for text in texts):
+            return True
     return False
 
 
@@ -128,7 +129,7 @@ def count_list(root, lists):
         if not missing:
             return str(len(each["places"]))
         lacking.append((len(missing), missing[0]))
-    count, (pattern, text) = min(lacking)
+    count, (pattern, text, *_) = min(lacking)
     return f"{NO_LIST}: {count} places lack, first {pattern}: {text}"
 
 

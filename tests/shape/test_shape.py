@@ -110,13 +110,13 @@ class TreeTest(unittest.TestCase):
 
 
 class ListsTest(unittest.TestCase):
-    def test_places_are_a_pattern_and_a_text(self):
+    def test_places_are_a_pattern_and_texts(self):
         lists = shape.read_lists()
         self.assertGreater(len(lists), 3)
         for each in (each for same in lists.values() for each in same):
-            for pattern, text in each["places"]:
+            for pattern, *texts in each["places"]:
                 self.assertRegex(pattern, r"^(src|tests|docs)/")
-                self.assertTrue(text.strip(), pattern)
+                self.assertTrue(texts and all(text.strip() for text in texts), pattern)
 
     def test_a_list_of_each_title_fits_this_tree(self):
         for title, lists in shape.read_lists().items():
