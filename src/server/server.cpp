@@ -13,6 +13,7 @@
 #include "server/options/throttle_matcher.hpp"
 #include "server/process/process.hpp"
 #include "server/role/replay.hpp"
+#include "server/web/web_service.hpp"
 
 namespace millrace::server {
 namespace {
@@ -256,8 +257,7 @@ void Server::add_web(BoundSocket socket) {
                         .format = work_units_,
                         .turn = loop_.turn,
                         .ticker = loop_.ticker,
-                        .clock = clock_,
-                        .log = log_},
+                        .clock = clock_},
       WebService::Options{
           .guard = {.password = web_password(),
                     .is_read_only = options_.config.is_web_read_only,

@@ -15,6 +15,8 @@
 #include "core/ports/journal.hpp"
 #include "faktory/job/work_unit.hpp"
 #include "faktory/service.hpp"
+#include "http/kit/cluster.hpp"
+#include "http/routes/site.hpp"
 #include "server/clock_watch.hpp"
 #include "server/cluster/node_reporter.hpp"
 #include "server/cluster/node_reports.hpp"
@@ -28,6 +30,7 @@
 #include "server/notices.hpp"
 #include "server/options/config.hpp"
 #include "server/process/clock.hpp"
+#include "server/process/descriptors.hpp"
 #include "server/process/logging.hpp"
 #include "server/relay/own_ports.hpp"
 #include "server/relay/relay.hpp"
@@ -38,9 +41,10 @@
 #include "server/statsd.hpp"
 #include "server/turn/main_loop.hpp"
 #include "server/turn/stall_watch.hpp"
-#include "server/web/web_service.hpp"
 
 namespace millrace::server {
+
+class WebService;
 
 /// The whole server: one broker, its journal, its ports. One thread, the main loop's, serves the
 /// clients of both job protocols; the web port has threads of its own.

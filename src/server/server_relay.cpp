@@ -5,6 +5,7 @@
 
 #include "base/text.hpp"
 #include "server/server.hpp"
+#include "server/web/web_service.hpp"
 
 /// The clients of a server while another one leads the log.
 namespace millrace::server {

@@ -36,7 +36,8 @@ inline constexpr std::uint64_t kDescriptorsOfJournal = 22;
 /// With fewer connections a server is of no use.
 inline constexpr std::uint64_t kConnectionsMin = 8;
 
-/// The part of the connections that the web port may have.
+/// The part of the connections that the web port may have, and how many are enough.
 inline constexpr std::uint64_t kWebPart = 4;
+inline constexpr std::size_t kWebConnectionsMax = 128;
 
 }  // namespace millrace::server

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <new>
@@ -46,7 +47,8 @@ void end_without_memory() {
 }
 
 Problem no_thread(const std::system_error& error) {
-  if (error.code() != std::errc::resource_unavailable_try_again) return Problem{error.what()};
+  // By value: Asio's errors have a category of their own.
+  if (error.code().value() != EAGAIN) return Problem{error.what()};
   return Problem{
       "cannot start a thread: raise the process limit (ulimit -u, TasksMax, pids.max) "
       "or the memory limit"};

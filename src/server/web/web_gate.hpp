@@ -1,12 +1,10 @@
 #pragma once
 
-#include <chrono>
+#include <cstddef>
 #include <deque>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 
 #include "http/kit/message.hpp"
 #include "server/net/poller.hpp"
@@ -14,51 +12,58 @@
 
 namespace millrace::server {
 
-/// Lets other threads run a function in the thread of the broker, and returns its answer. The
-/// answer to a change is returned when everything recorded before it is durable, like every reply
-/// over the job protocols. The answer to a read is returned at once: the pages must show the state
-/// of a server whose disk is the problem.
+/// How many changes wait for the disk at a time: one of each connection. More come only when
+/// clients have given up while the disk does not respond.
+inline constexpr std::size_t kWebChangesMax = 128;
+
+/// Runs functions in the thread of the broker for another thread, and hands out their answers. The
+/// answer to a change comes when everything recorded before it is durable, like every reply over
+/// the job protocols. The answer to a read comes at once: the pages must show the state of a server
+/// whose disk is the problem.
 class WebGate final : public Responder {
  public:
   using Question = std::function<http::Response()>;
+  /// Called once, in the thread of the main loop or of `ask`. nullopt: the gate was closed; a
+  /// change may still have been made.
+  using Answer = std::function<void(std::optional<http::Response>)>;
 
   WebGate(Poller& poller, Turn& turn) : poller_(poller), turn_(turn) {}
 
-  /// Runs `question` in the thread of the main loop, and waits for the answer. nullopt: there was
-  /// none within `patience`, or the gate is closed; a change may still have been made. Must not be
-  /// called in the thread of the main loop.
-  [[nodiscard]] std::optional<http::Response> ask(std::chrono::seconds patience, Question question);
+  /// Runs `question` in the thread of the main loop, soon. May be called from any thread.
+  void ask(Question question, Answer answer);
 
-  /// Called when the loop has ended: returns all pending answers, as done or as unknown, and
-  /// answers nothing after that.
+  /// Called when the loop has ended: gives all pending answers, as done or as unknown, and answers
+  /// nothing after that.
   void close(bool is_all_durable);
+
+  /// True while no further change may wait for the disk. For questions.
+  [[nodiscard]] bool is_full() const { return pending_.size() >= kWebChangesMax; }
 
   void resume(Time) override {}
   std::optional<Lsn> bind(Lsn lsn, Lsn durable) override;
   void send_durable(Lsn durable) override;
 
-  static constexpr auto kAnswerMax = std::chrono::seconds(20);
+  /// How many questions are run before clients of the job ports have their turn.
+  static constexpr int kQuestionsPerTurn = 6;
 
  private:
-  struct Call;
-  /// Shared by the thread that waits, which may give up, and the loop, which may never run it.
-  using CallPointer = std::shared_ptr<Call>;
-  struct Pending {
-    CallPointer call;
-    http::Response response;
-    std::optional<Lsn> lsn;  ///< nullopt: not bound to a batch yet
+  struct Call {
+    Question question;
+    Answer answer;
+    http::Response response = {};
+    std::optional<Lsn> lsn = {};  ///< nullopt: not bound to a batch yet
   };
 
   [[nodiscard]] static http::Response answer_to(const Question& question);
-  void run(const CallPointer& call, const Question& question);
+  void run();
 
   Poller& poller_;
   Turn& turn_;
-  std::deque<Pending> pending_;  ///< used in the thread of the main loop only
+  std::deque<Call> pending_;  ///< changes; used in the thread of the main loop only
 
   std::mutex mutex_;  ///< protects all the following
   bool is_closed_ = false;
-  std::set<CallPointer> calls_;
+  std::deque<Call> asked_;  ///< `run` was posted, if there are any
 };
 
 }  // namespace millrace::server

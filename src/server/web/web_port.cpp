@@ -1,394 +1,188 @@
 #include "server/web/web_port.hpp"
 
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <pthread.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <asio/post.hpp>
 #include <cerrno>
-#include <cstdlib>
-#include <cstring>
-#include <tuple>
+#include <exception>
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/limits.hpp"
 #include "server/net/listener.hpp"
 #include "server/net/peer.hpp"
 
 namespace millrace::server {
-namespace {
-
-/// The longest time between two looks at the limits of the connections.
-constexpr auto kWatchMax = std::chrono::seconds(1);
-/// The same while the port is full: more and more may wait in the backlog.
-constexpr auto kFullWatchMax = std::chrono::milliseconds(20);
-
-}  // namespace
 
 WebPort::WebPort(BoundSocket socket, Parts parts)
-    : bound_(std::move(socket)), parts_(std::move(parts)), tls_(parts_.tls) {}
+    : bound_(std::move(socket)), parts_(std::move(parts)) {
+  asio::post(worker_, [] { pthread_setname_np(pthread_self(), "web_work"); });
+}
 
 WebPort::~WebPort() {
-  CHECK(threads_.empty());
-  if (wake_descriptor_ >= 0) ::close(wake_descriptor_);
+  CHECK(!thread_.joinable());
 }
 
 Outcome<Done> WebPort::listen() {
-  // A client that `poll` reported may be gone before it is accepted. The thread that watches must
-  // not block until the next one comes.
-  const int flags = ::fcntl(bound_.descriptor(), F_GETFL);
-  ::fcntl(bound_.descriptor(), F_SETFL, flags | O_NONBLOCK);
-  wake_descriptor_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-  if (wake_descriptor_ < 0 || ::listen(bound_.descriptor(), kBacklog) != 0) {
-    return Problem{"cannot listen on " + bound_.address().text() + ": " + std::strerror(errno)};
+  auto socket = bound_.duplicate();
+  if (!socket) return socket.error();
+  const asio::generic::stream_protocol protocol(bound_.family(), 0);
+  asio::error_code error;
+  acceptor_.assign(protocol, socket->release(), error);
+  if (!error) acceptor_.non_blocking(true, error);
+  if (!error) acceptor_.listen(kBacklog, error);
+  if (error) {
+    return Problem{"cannot listen on " + bound_.address().text() + ": " + error.message()};
   }
-  pthread_setname_np(threads_.emplace_back([this] { watch(); }).native_handle(), "web_port");
-  for (std::size_t i = 0; i < kWebThreads; ++i) {
-    pthread_setname_np(threads_.emplace_back([this] { answer_requests(); }).native_handle(), "web");
-  }
+  wait_for_client();
+  thread_ = std::thread([this] { run(); });
+  pthread_setname_np(thread_.native_handle(), "web");
   return Done{};
 }
 
-void WebPort::set_tls(std::shared_ptr<const TlsContext> tls) {  // shared as in Parts
-  const std::lock_guard guard(mutex_);
-  tls_ = std::move(tls);
+void WebPort::run() {
+  for (;;) {
+    try {
+      context_.run();
+      return;
+    } catch (const std::exception&) {
+      // Our bug. It costs one client its answer: the limits of its connection go on.
+    }
+  }
 }
 
-void WebPort::wake() {
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = ::write(wake_descriptor_, &one, sizeof one);
+void WebPort::set_tls(std::shared_ptr<const TlsContext> tls) {  // shared as in Parts
+  post([this, tls = std::move(tls)] { parts_.tls = tls; });
+}
+
+void WebPort::post(std::function<void()> call) {
+  asio::post(context_, std::move(call));
 }
 
 void WebPort::close() {
-  if (threads_.empty()) return;
-  is_closing_ = true;
-  wake();
-  const std::lock_guard guard(mutex_);
-  has_work_.notify_all();
+  if (thread_.joinable()) post([this] { end(); });
 }
 
 void WebPort::join() {
-  CHECK(threads_.empty() || is_closing_);
-  for (std::thread& thread : threads_) thread.join();
-  threads_.clear();
+  if (thread_.joinable()) thread_.join();
+  worker_.join();
 }
 
-// ---- phases and limits --------------------------------------------------------------------------
-
-void WebPort::enter(Connection& connection, Phase phase) {
-  CHECK((phase == Phase::kDelayed) == connection.turn.has_value());
-  connection.phase = phase;
-  connection.since = WebStream::Steady::now();
-}
-
-/// The phase begins with the first bytes of the request and includes its body: a client cannot
-/// extend it by sending byte by byte.
-void WebPort::note_arriving(Connection& connection) {
-  if (connection.phase != Phase::kArriving) enter(connection, Phase::kArriving);
-}
-
-/// When the phase must be over.
-WebPort::TimePoint WebPort::ends_at(const Connection& connection) {
-  switch (connection.phase) {
-    case Phase::kIdle:
-      return connection.since + kWebIdleMax;
-    case Phase::kArriving:
-      return connection.since + (connection.stream->awaits_body() ? kWebRequestMax : kWebHeadMax);
-    case Phase::kDelayed:
-      return connection.turn->at;
-    case Phase::kSending:
-    case Phase::kSendingLast:
-      return connection.since + kWebRequestMax;
-    case Phase::kLeaving:
-      return connection.since + kWebLeaveMax;
-  }
-  std::abort();
-}
-
-/// From when on a new connection may replace it. A delayed client waits for the server, not the
-/// server for it: it keeps its place. So does one whose request may have arrived unseen.
-WebPort::TimePoint WebPort::makes_room_at(const Connection& connection) const {
-  if (connection.phase == Phase::kDelayed || !connection.was_seen) return TimePoint::max();
-  return connection.phase == Phase::kLeaving ? connection.since : connection.since + grace_;
-}
-
-// ---- the thread that watches --------------------------------------------------------------------
-
-void WebPort::watch() {
-  Connections waiting;
-  while (!is_closing_) {
-    std::vector<pollfd> watched;
-    watched.push_back({.fd = wake_descriptor_, .events = POLLIN, .revents = 0});
-    const auto now = WebStream::Steady::now();
-    grace_ = look_for_grace();
-    const auto room_at = has_room_at(waiting);
-    const bool has_room = room_at <= now;
-    watched.push_back({.fd = has_room ? bound_.descriptor() : -1, .events = POLLIN, .revents = 0});
-    TimePoint next = now + kWatchMax;
-    if (!has_room) next = std::min({next, room_at, now + kFullWatchMax});
-    for (const Connection& each : waiting) {
-      const short events = each.stream->has_output() ? POLLOUT : POLLIN;
-      const int descriptor = each.phase == Phase::kDelayed ? -1 : each.stream->socket();
-      watched.push_back({.fd = descriptor, .events = events, .revents = 0});
-      next = std::min(next, each.was_seen ? ends_at(each) : now);
-    }
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - WebStream::Steady::now());
-    ::poll(watched.data(), watched.size(), std::max(0, static_cast<int>(left.count())));
-    sort_out(waiting, watched);
-    take_returned(waiting);
-    if (watched[1].revents != 0) accept_all(waiting);
-  }
+/// Its thread ends with the last connection: each of them has a timer that waits.
+void WebPort::end() {
+  is_closing_ = true;
   bound_.remove_file();
+  acceptor_.close();
+  pause_.cancel();
+  const Connections all = connections_;
+  for (const auto& each : all) each->end();
 }
 
-/// `watched` has an entry for each of `waiting`, after the first two.
-void WebPort::sort_out(Connections& waiting, const std::vector<pollfd>& watched) {
-  CHECK(watched.size() == waiting.size() + 2);
-  Connections still_waiting;
-  for (std::size_t i = 0; i < waiting.size(); ++i) {
-    switch (next_of(waiting[i], watched[i + 2].revents != 0)) {
-      case Next::kWait:
-        still_waiting.push_back(std::move(waiting[i]));
-        break;
-      case Next::kServe:
-        hand_over(std::move(waiting[i]));
-        break;
-      case Next::kDrop:
-        --connection_count_;
-        break;
+void WebPort::work_off(bool is_long, std::function<void()> work,
+                       std::function<void(bool is_good)> then) {
+  auto is_done_well = [work = std::move(work)] {
+    try {
+      work();
+      return true;
+    } catch (const std::exception&) {
+      return false;
     }
-  }
-  waiting = std::move(still_waiting);
-}
-
-/// The state table of a connection on which the server waits.
-WebPort::Next WebPort::next_of(Connection& connection, bool has_event) {
-  connection.was_seen = true;
-  const bool is_over = ends_at(connection) <= WebStream::Steady::now();
-  switch (connection.phase) {
-    case Phase::kIdle:
-      return has_event ? Next::kServe : is_over ? Next::kDrop : Next::kWait;
-    case Phase::kArriving:
-      return is_over ? refuse_late(connection) : has_event ? Next::kServe : Next::kWait;
-    case Phase::kDelayed:
-      return is_over ? Next::kServe : Next::kWait;
-    case Phase::kSending:
-    case Phase::kSendingLast:
-      return is_over ? Next::kDrop : has_event ? send_rest(connection) : Next::kWait;
-    case Phase::kLeaving:
-      if (is_over) return Next::kDrop;
-      return has_event && !connection.stream->discard_input() ? Next::kDrop : Next::kWait;
-  }
-  std::abort();
-}
-
-WebPort::Next WebPort::send_rest(Connection& connection) {
-  if (!connection.stream->flush()) return Next::kDrop;
-  if (connection.stream->has_output()) return Next::kWait;
-  if (connection.phase == Phase::kSendingLast) {
-    connection.stream->finish();
-    enter(connection, Phase::kLeaving);
-    return Next::kWait;
-  }
-  enter(connection, Phase::kIdle);
-  // A request that came before the answer was sent causes no further event.
-  return connection.stream->has_request() ? Next::kServe : Next::kWait;
-}
-
-WebPort::Next WebPort::refuse_late(Connection& connection) {
-  if (!connection.stream->write(write_late_answer())) return Next::kDrop;
-  enter(connection, Phase::kSendingLast);
-  return send_rest(connection);
-}
-
-/// All that wait in the backlog shall have been let in after `kWebBacklogMax`, a portful at a time.
-std::chrono::milliseconds WebPort::look_for_grace() const {
-  tcp_info info{};
-  socklen_t size = sizeof info;
-  // Of a listening socket this is the length of the backlog. Unix sockets do not tell theirs.
-  const bool is_known = bound_.family() != AF_UNIX &&
-                        ::getsockopt(bound_.descriptor(), IPPROTO_TCP, TCP_INFO, &info, &size) == 0;
-  if (!is_known || info.tcpi_unacked == 0) return kWebGrace;
-  const std::size_t rounds = 1 + (info.tcpi_unacked - 1) / parts_.connections_max;
-  return kWebBacklogMax / static_cast<int>(rounds);
-}
-
-/// The connection to replace first: one that has its last answer. A body that is arriving was let
-/// in by its head, so among the connections that can be replaced now it is the last.
-WebPort::Connections::iterator WebPort::find_replaceable(Connections& waiting) const {
-  const auto now = WebStream::Steady::now();
-  const auto rank = [this, now](const Connection& connection) {
-    const auto at = makes_room_at(connection);
-    return std::tuple(std::max(at, now), connection.phase != Phase::kLeaving,
-                      connection.stream->awaits_body(), at);
   };
-  return std::min_element(
-      waiting.begin(), waiting.end(),
-      [&rank](const Connection& a, const Connection& b) { return rank(a) < rank(b); });
+  if (!is_long) return then(is_done_well());
+  // Not copied, since they may hold megabytes.
+  asio::post(worker_, [this, is_done_well = std::move(is_done_well), then = std::move(then)] {
+    post([then, is_good = is_done_well()] { then(is_good); });
+  });
 }
 
-/// When there is room for a new connection. Connections that are being answered have their places
-/// until they are back.
-WebPort::TimePoint WebPort::has_room_at(Connections& waiting) const {
-  CHECK(connection_count_ <= parts_.connections_max);
-  if (connection_count_ < parts_.connections_max) return TimePoint::min();
-  const auto replaceable = find_replaceable(waiting);
-  return replaceable == waiting.end() ? TimePoint::max() : makes_room_at(*replaceable);
+std::optional<std::size_t> WebPort::take_body_room(std::size_t bytes) {
+  if (bytes <= kPipelinedBytesMax) return 0;
+  const bool fits = bytes <= kWebBodiesMax && bodies_bytes_ <= kWebBodiesMax - bytes;
+  if (!fits && bodies_bytes_ > 0) return std::nullopt;
+  bodies_bytes_ += bytes;
+  return bytes;
 }
 
-void WebPort::accept_all(Connections& waiting) {
-  std::shared_ptr<const TlsContext> tls;  // keeps the certificate, which may be exchanged meanwhile
-  {
-    const std::lock_guard guard(mutex_);
-    tls = tls_;
+// ---- connections --------------------------------------------------------------------------------
+
+void WebPort::wait_for_client() {
+  acceptor_.async_wait(acceptor_.wait_read, [this](const asio::error_code& error) {
+    if (!error && !is_closing_) accept();
+  });
+}
+
+/// Some at a time, so that those let in have their turn before they have to give way.
+void WebPort::accept() {
+  for (int i = 0; i < kAcceptsPerTurn; ++i) {
+    if (accept_one()) continue;
+    return errno == EAGAIN ? wait_for_client() : pause();
   }
-  const bool is_encrypted = tls && bound_.family() != AF_UNIX;
-  while (has_room_at(waiting) <= WebStream::Steady::now()) {
-    sockaddr_storage storage{};
-    auto* const address = reinterpret_cast<sockaddr*>(&storage);
-    socklen_t size = sizeof storage;
-    const int descriptor = ::accept4(bound_.descriptor(), address, &size, SOCK_CLOEXEC);
-    if (descriptor < 0) break;
-    // Only now: without a new connection nothing is replaced.
-    if (connection_count_ >= parts_.connections_max) {
-      waiting.erase(find_replaceable(waiting));
-      --connection_count_;
-    }
-    ++connection_count_;
-    auto tls_stream = is_encrypted ? std::make_unique<TlsStream>(*tls) : nullptr;
-    waiting.push_back({.stream = std::make_unique<WebStream>(descriptor, std::move(tls_stream)),
-                       .peer = peer_of(address),
-                       .since = WebStream::Steady::now()});
-  }
+  wait_for_client();
 }
 
-void WebPort::take_returned(Connections& waiting) {
-  std::uint64_t count = 0;
-  [[maybe_unused]] const ssize_t got = ::read(wake_descriptor_, &count, sizeof count);
-  const std::lock_guard guard(mutex_);
-  for (Connection& each : returned_) waiting.push_back(std::move(each));
-  returned_.clear();
-}
-
-void WebPort::hand_over(Connection connection) {
-  const std::lock_guard guard(mutex_);
-  ready_.push_back(std::move(connection));
-  has_work_.notify_one();
-}
-
-// ---- the threads that answer --------------------------------------------------------------------
-
-void WebPort::answer_requests() {
-  WebEngine engine(parts_.answers, body_room_);
-  while (std::optional<Connection> connection = next_ready()) {
-    process(std::move(*connection), engine);
-  }
-}
-
-std::optional<WebPort::Connection> WebPort::next_ready() {
-  std::unique_lock lock(mutex_);
-  has_work_.wait(lock, [this] { return !ready_.empty() || is_closing_; });
-  if (ready_.empty()) return std::nullopt;
-  Connection connection = std::move(ready_.front());
-  ready_.pop_front();
-  return connection;
-}
-
-void WebPort::process(Connection connection, WebEngine& engine) {
-  // A delayed request is complete already.
-  if (!connection.turn && !connection.stream->receive()) {
-    return give_back(std::move(connection), false);
-  }
-  if (!connection.stream->has_request()) {
-    note_arriving(connection);
-    return give_back(std::move(connection), true);
-  }
-  const bool is_change = connection.stream->is_asked_by("POST");
-  if (is_change && !begin_change(connection)) return;
-  const bool stays =
-      is_delayed(connection) ? connection.turn.has_value() : serve(connection, engine);
-  if (is_change) end_change();
-  give_back(std::move(connection), stays);
-}
-
-/// False: too many changes wait for the disk already, and the connection now waits for one of them.
-bool WebPort::begin_change(Connection& connection) {
-  const std::lock_guard guard(mutex_);
-  if (changes_ < kWebChangesMax) {
-    ++changes_;
-    return true;
-  }
-  change_waiters_.push_back(std::move(connection));
-  return false;
-}
-
-void WebPort::end_change() {
-  const std::lock_guard guard(mutex_);
-  CHECK(changes_ > 0);
-  --changes_;
-  if (change_waiters_.empty()) return;
-  ready_.push_back(std::move(change_waiters_.front()));
-  change_waiters_.pop_front();
-  has_work_.notify_one();
-}
-
-/// True when the request must wait before its password is checked; without a turn, so many wait
-/// that the connection is closed. The thread that would process the request asks: so of many
-/// requests that come at once from one address, at most one for each thread is processed before the
-/// address counts as slow.
-bool WebPort::is_delayed(Connection& connection) {
-  if (connection.turn) {
-    logins_.leave(*connection.turn);
-    connection.turn.reset();
+/// False when nobody else can be let in now. `errno` says why.
+bool WebPort::accept_one() {
+  const bool is_full = connections_.size() >= parts_.connections_max;
+  WebConnection* const replaced = is_full ? find_replaceable() : nullptr;
+  if (is_full && replaced == nullptr) {
+    errno = EMFILE;
     return false;
   }
-  if (connection.is_logged_in || !logins_.is_slow(connection.peer)) return false;
-  connection.turn = logins_.wait(connection.peer);
-  if (connection.turn) enter(connection, Phase::kDelayed);
+  sockaddr_storage storage{};
+  auto* const address = reinterpret_cast<sockaddr*>(&storage);
+  socklen_t size = sizeof storage;
+  // Asio's own would leave it open in programs that are started.
+  const int accepted =
+      ::accept4(acceptor_.native_handle(), address, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (accepted < 0) return errno == ECONNABORTED || errno == EINTR;
+  WebConnection::Socket socket(context_);
+  asio::error_code error;
+  socket.assign(asio::generic::stream_protocol(bound_.family(), 0), accepted, error);
+  if (error) {
+    ::close(accepted);
+    errno = error.value();
+    return false;
+  }
+  if (replaced != nullptr) replaced->close();
+  socket.non_blocking(true, error);
+  const bool is_encrypted = parts_.tls && bound_.family() != AF_UNIX;
+  // Shared: see there.
+  const auto connection = std::make_shared<WebConnection>(
+      *this, std::move(socket), is_encrypted ? std::make_unique<TlsStream>(*parts_.tls) : nullptr,
+      peer_of(address));
+  connections_.push_back(connection);
+  // At once: what has not been read cannot be told from a client that sends nothing.
+  try {
+    connection->start();
+  } catch (const std::exception&) {
+    connection->close();  // our bug, as in `run`
+  }
   return true;
 }
 
-/// True when the connection stays: for another request, or until its client has noticed the end.
-bool WebPort::serve(Connection& connection, WebEngine& engine) {
-  const WebEngine::Served served = engine.serve(*connection.stream);
-  if (served.login == http::Login::kWrong) logins_.note_failure(connection.peer);
-  if (served.login == http::Login::kRight) connection.is_logged_in = true;
-  if (served.is_arriving) {
-    note_arriving(connection);
-    return true;
+/// Null: all connections keep their places.
+WebConnection* WebPort::find_replaceable() {
+  WebConnection* first = nullptr;
+  for (const auto& each : connections_) {
+    const auto place = each->gives_way();
+    if (place && (first == nullptr || place < first->gives_way())) first = each.get();
   }
-  if (connection.stream->has_output()) {
-    enter(connection, served.can_go_on ? Phase::kSending : Phase::kSendingLast);
-    return true;
-  }
-  if (served.can_go_on) {
-    enter(connection, Phase::kIdle);
-    return true;
-  }
-  if (!served.is_cut) return false;
-  connection.stream->finish();
-  enter(connection, Phase::kLeaving);
-  return true;
+  return first;
 }
 
-/// Closes the connection, or passes it on: to the next thread if another request is complete, else
-/// to the thread that watches.
-void WebPort::give_back(Connection connection, bool stays) {
-  if (!stays || is_closing_) {
-    connection.stream.reset();
-    if (connection_count_-- == parts_.connections_max) wake();
-    return;
-  }
-  const bool takes_requests =
-      connection.phase == Phase::kIdle || connection.phase == Phase::kArriving;
-  if (takes_requests && connection.stream->has_request()) return hand_over(std::move(connection));
-  const std::lock_guard guard(mutex_);
-  returned_.push_back(std::move(connection));
-  wake();
+/// Trying again at once would only burn the time in which others make room.
+void WebPort::pause() {
+  pause_.expires_after(kWebGrace);
+  pause_.async_wait([this](const asio::error_code& error) {
+    if (!error && !is_closing_) accept();
+  });
+}
+
+void WebPort::remove(const WebConnection& connection) {
+  std::erase_if(connections_, [&](const auto& each) { return each.get() == &connection; });
 }
 
 }  // namespace millrace::server

@@ -7,8 +7,6 @@
 #include <system_error>
 #include <utility>
 
-#include "base/hash.hpp"
-#include "base/text.hpp"
 #include "faktory/job/stored_form.hpp"
 #include "http/kit/assets.hpp"
 #include "http/kit/json.hpp"
@@ -22,9 +20,6 @@ namespace fs = std::filesystem;
 
 /// The pause of bulk changes while the disk is behind.
 constexpr Duration kBulkPause = 20ms;
-
-/// Monitoring that asks for /health does not wait for long itself.
-constexpr auto kHealthMax = std::chrono::seconds(3);
 
 using Milliseconds = std::chrono::duration<double, std::milli>;
 
@@ -59,74 +54,28 @@ bool needs_system_facts(const std::string& path) {
   return path == "/metrics" || path == "/api/v1/server" || path == "/api/v1/overview";
 }
 
-std::string tag_of(std::string_view body) {
-  Fnv1a hash;
-  hash.add(body);
-  return '"' + hex(hash.value()) + '"';
-}
-
-/// True when `If-None-Match`, a list, has the tag. A proxy that compresses marks it as weak.
-bool names_tag(std::string_view list, std::string_view tag) {
-  while (!list.empty()) {
-    const std::size_t end = std::min(list.find(','), list.size());
-    std::string_view each = trimmed(list.substr(0, end));
-    if (each.starts_with("W/")) each.remove_prefix(2);
-    if (each == tag || each == "*") return true;
-    list.remove_prefix(std::min(end + 1, list.size()));
-  }
-  return false;
-}
-
-/// An answer that the browser already has is not sent again.
-http::Response tagged(const http::Request& request, http::Response response) {
-  if (response.status != 200 || (request.method != "GET" && request.method != "HEAD")) {
-    return response;
-  }
-  std::string tag = tag_of(response.body);
-  if (names_tag(request.header("if-none-match"), tag)) {
-    response.status = 304;
-    response.body.clear();
-  }
-  response.headers["ETag"] = std::move(tag);
-  if (!response.headers.contains("Cache-Control")) {
-    // The browser must not store it. Our own script keeps the answer in memory, with its tag.
-    response.headers["Cache-Control"] = "no-store";
-  }
-  return response;
-}
-
-/// How long an answer kept the thread of the broker busy, in total and in its longest turn.
-/// Browsers show this next to the request.
-class BrokerTiming {
- public:
-  void add(Milliseconds turn) {
-    all_ += turn;
-    longest_ = std::max(longest_, turn);
-  }
-  [[nodiscard]] std::string show() const {
-    char text[96];
-    std::snprintf(text, sizeof text, "broker;dur=%.3f, turn;dur=%.3f", all_.count(),
-                  longest_.count());
-    return text;
-  }
-
- private:
-  Milliseconds all_{};
-  Milliseconds longest_{};
-};
-
 bool is_report(const http::Request& request) {
   return request.method == "POST" && request.path == http::kReportPath;
 }
 
-http::Response refuse_without_answer() {
-  return http::refuse(503, "the server does not answer: it is stopping, or its disk is too slow");
-}
-
 }  // namespace
+
+/// A request on its way to the broker's thread and back, in one of them at a time.
+struct WebService::Visit {
+  std::shared_ptr<http::Request> request;  ///< see `WebAnswers::answer`
+  Then then;
+  std::optional<http::Response> refusal = http::refuse(500, "the request failed in the server");
+  http::SystemFacts system = {};
+  Part part = {};
+  /// How long it kept the thread of the broker busy, in total and in its longest turn. Browsers
+  /// show this next to the request.
+  Milliseconds all_turns{};
+  Milliseconds longest_turn{};
+};
 
 WebService::WebService(Parts parts, Options options, BoundSocket socket)
     : parts_(parts),
+      body_bytes_max_(options.job_bytes_max + kBodyRoom),
       take_report_(std::move(options.take_report)),
       refuse_report_(std::move(options.refuse_report)),
       bulks_(parts.broker),
@@ -148,20 +97,13 @@ WebService::WebService(Parts parts, Options options, BoundSocket socket)
             .args_part = faktory::args_part,
             .random = random_number},
       gate_(parts.poller, parts.turn),
-      system_([directory = std::move(options.data_directory)] { return read_system(directory); }),
       guard_(std::move(options.guard)),
       report_key_(options.report_key),
-      port_(std::move(socket),
-            {.answers = {.login = [this](const http::Request& r) { return login_of(r); },
-                         .head = [this](const http::Request& r) { return answer_head(r); },
-                         .answer = [this](http::Request r) { return answer(std::move(r)); },
-                         .body_bytes_max =
-                             [bytes = options.job_bytes_max + kBodyRoom](const http::Request& r) {
-                               return http::body_bytes_max(r, bytes);
-                             }},
-             .connections_max = options.connections_max,
-             .tls = std::move(options.tls),
-             .log = parts.log}) {
+      port_(std::move(socket), {.answers = *this,
+                                .connections_max = options.connections_max,
+                                .tls = std::move(options.tls)}),
+      system_(port_.context(),
+              [directory = std::move(options.data_directory)] { return read_system(directory); }) {
   parts_.broker.watch_failures(&failures_);
 }
 
@@ -173,19 +115,13 @@ WebService::~WebService() {
 
 Outcome<Done> WebService::listen() {
   parts_.ticker.plan(*this, parts_.clock.now());
-  {
-    const std::lock_guard guard(mutex_);
-    if (std::exchange(standby_, std::nullopt)) return Done{};
-  }
-  return port_.listen();
+  port_.post([this] { standby_.reset(); });
+  return std::exchange(is_open_, true) ? Done{} : port_.listen();
 }
 
 Outcome<Done> WebService::stand_by(Standby standby) {
-  {
-    const std::lock_guard guard(mutex_);
-    if (std::exchange(standby_, std::move(standby))) return Done{};
-  }
-  return port_.listen();
+  port_.post([this, standby = std::move(standby)] { standby_ = standby; });
+  return std::exchange(is_open_, true) ? Done{} : port_.listen();
 }
 
 // ---- in the loop's thread -----------------------------------------------------------------------
@@ -211,11 +147,10 @@ void WebService::show_options(std::vector<std::pair<std::string, std::string>> o
 
 void WebService::reload(const std::string& password, const ReportKey& key,
                         std::shared_ptr<const TlsContext> tls /* see Options */) {
-  {
-    const std::lock_guard guard(mutex_);
+  port_.post([this, password, key] {
     guard_.password = password;
     report_key_ = key;
-  }
+  });
   if (tls) port_.set_tls(std::move(tls));
 }
 
@@ -225,20 +160,9 @@ void WebService::finish(bool is_all_durable) {
   port_.join();
 }
 
-// ---- in the port's threads ----------------------------------------------------------------------
-
-http::GuardSettings WebService::guard_settings() {
-  const std::lock_guard guard(mutex_);
-  return guard_;
-}
-
-ReportKey WebService::report_key() {
-  const std::lock_guard guard(mutex_);
-  return report_key_;
-}
+// ---- in the port's thread -----------------------------------------------------------------------
 
 std::optional<http::Response> WebService::answer_on_standby(const http::Request& request) {
-  const std::lock_guard guard(mutex_);
   if (!standby_) return std::nullopt;
   if (auto own = http::answer_on_standby(standby_->facts, request.path)) return own;
   return http::redirect_to_leader(request, standby_->leader);
@@ -246,8 +170,8 @@ std::optional<http::Response> WebService::answer_on_standby(const http::Request&
 
 /// A signature is a guess of the password as well.
 http::Login WebService::login_of(const http::Request& request) {
-  if (!take_report_ || !is_report(request)) return http::login_of(request, guard_settings());
-  const std::string signature = report_key().sign(request.header(http::kReportHeader));
+  if (!take_report_ || !is_report(request)) return http::login_of(request, guard_);
+  const std::string signature = report_key_.sign(request.header(http::kReportHeader));
   const bool is_right = http::is_same_secret(request.header(http::kSignatureHeader), signature);
   return is_right ? http::Login::kRight : http::Login::kWrong;
 }
@@ -277,9 +201,67 @@ http::Response WebService::refuse_report(int status, std::string claimed, std::s
 std::optional<http::Response> WebService::answer_head(const http::Request& request) {
   if (auto answered = answer_on_standby(request)) return answered;
   if (auto taken = take_report(request)) return taken;
-  if (auto refused = http::check(request, guard_settings())) return refused;
-  if (auto asset = http::serve_asset(request)) return tagged(request, std::move(*asset));
+  if (auto refused = http::check(request, guard_)) return refused;
+  if (auto asset = http::serve_asset(request)) return asset;
   return std::nullopt;
+}
+
+void WebService::answer(/* shared: see there */ std::shared_ptr<http::Request> request, Then then) {
+  // Shared: see there.
+  const auto visit = std::make_shared<Visit>(Visit{std::move(request), std::move(then)});
+  port_.work_off(
+      visit->request->body.size() > kWebLongBytes,
+      [this, visit] { visit->refusal = http::prepare(site_, *visit->request); },
+      [this, visit](bool) {
+        if (visit->refusal) return visit->then(std::move(visit->refusal));
+        if (!needs_system_facts(visit->request->path)) return ask(visit);
+        system_.facts([this, visit](const http::SystemFacts& facts) {
+          visit->system = facts;
+          ask(visit);
+        });
+      });
+}
+
+void WebService::ask(const SharedVisit& visit) {
+  gate_.ask([this, visit] { return take_turn(*visit); },
+            [this, visit](std::optional<http::Response> response) {
+              port_.post([this, visit, response = std::move(response)]() mutable {
+                go_on(visit, std::move(response));
+              });
+            });
+}
+
+void WebService::go_on(const SharedVisit& visit, std::optional<http::Response> response) {
+  if (!response || !response->go_on) return visit->then(std::move(response));
+  visit->part = std::move(response->go_on);
+  auto meanwhile = std::move(response->meanwhile);
+  if (!meanwhile) return ask(visit);
+  port_.work_off(true, std::move(meanwhile),
+                 [this, visit](bool is_good) { is_good ? ask(visit) : visit->then(std::nullopt); });
+}
+
+// ---- in the loop's thread, for the port ---------------------------------------------------------
+
+http::Response WebService::take_turn(Visit& visit) {
+  const http::Request& request = *visit.request;
+  const http::LeadershipFacts facts = site_.traffic().leadership;
+  if (auto refused = http::answer_without_lease(facts, request.path)) return *std::move(refused);
+  if (gate_.is_full() && http::is_change(request)) {
+    return http::refuse(503, "too many changes wait for the disk: nothing was changed");
+  }
+  const Part part = std::exchange(visit.part, {});
+  const auto began = std::chrono::steady_clock::now();
+  http::Response answered = take_turn(part ? part : [&](Time now) {
+    return http::answer(site_, request, {.now = now, .system = visit.system});
+  });
+  const Milliseconds took = std::chrono::steady_clock::now() - began;
+  visit.all_turns += took;
+  visit.longest_turn = std::max(visit.longest_turn, took);
+  char timing[96];
+  std::snprintf(timing, sizeof timing, "broker;dur=%.3f, turn;dur=%.3f", visit.all_turns.count(),
+                visit.longest_turn.count());
+  answered.headers["Server-Timing"] = timing;
+  return answered;
 }
 
 http::Response WebService::take_turn(const Part& part) {
@@ -298,37 +280,6 @@ http::Response WebService::take_turn(const Part& part) {
     answered.headers["X-Name-Color"] = site_.facts.name_color;
   }
   return answered;
-}
-
-http::Response WebService::answer(http::Request asked) {
-  if (auto refused = http::prepare(site_, asked)) return *std::move(refused);
-  const http::SystemFacts system =
-      needs_system_facts(asked.path) ? system_.facts() : http::SystemFacts{};
-  // Shared: this thread may give up while the thread of the loop still uses it.
-  const auto request = std::make_shared<const http::Request>(std::move(asked));
-  Part part = [this, request, system](Time now) {
-    return http::answer(site_, *request, {.now = now, .system = system});
-  };
-  const auto patience = request->path.starts_with("/health") ? kHealthMax : WebGate::kAnswerMax;
-  // Shared for the same reason.
-  const auto timing = std::make_shared<BrokerTiming>();
-  std::optional<http::Response> response;
-  do {
-    response = gate_.ask(patience, [this, part, timing, request] {
-      const http::LeadershipFacts facts = site_.traffic().leadership;
-      if (auto refused = http::answer_without_lease(facts, request->path)) return *refused;
-      const auto began = std::chrono::steady_clock::now();
-      http::Response answered = take_turn(part);
-      timing->add(std::chrono::steady_clock::now() - began);
-      answered.headers["Server-Timing"] = timing->show();
-      return answered;
-    });
-    if (!response) return refuse_without_answer();
-    part = std::exchange(response->go_on, {});
-    if (response->meanwhile) response->meanwhile();
-  } while (part);
-  if (response->write_body) response->body = response->write_body();
-  return tagged(*request, std::move(*response));
 }
 
 }  // namespace millrace::server

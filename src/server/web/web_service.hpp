@@ -1,9 +1,7 @@
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -26,9 +24,9 @@
 namespace millrace::server {
 
 /// The web UI, the JSON API and the metrics over HTTP. Requests are read and answers are written in
-/// the threads of the port. Between the two, requests are handled in the thread of the broker, one
+/// the thread of the port. Between the two, requests are handled in the thread of the broker, one
 /// at a time.
-class WebService final : public Deadline {
+class WebService final : public Deadline, private WebAnswers {
  public:
   struct Parts {
     Poller& poller;
@@ -38,7 +36,6 @@ class WebService final : public Deadline {
     Turn& turn;
     Ticker& ticker;
     Clock& clock;
-    const Log& log;
   };
 
   struct Options {
@@ -98,19 +95,30 @@ class WebService final : public Deadline {
   void finish(bool is_all_durable);
 
  private:
+  struct Visit;
+  using SharedVisit = std::shared_ptr<Visit>;  ///< by the calls that go on with it
+
+  // In the port's thread.
+  [[nodiscard]] http::Login login_of(const http::Request& request) override;
+  [[nodiscard]] std::optional<http::Response> answer_head(const http::Request& request) override;
+  [[nodiscard]] std::size_t body_bytes_max(const http::Request& request) const override {
+    return http::body_bytes_max(request, body_bytes_max_);
+  }
+  void answer(/* shared: see there */ std::shared_ptr<http::Request> request, Then then) override;
+  void ask(const SharedVisit& visit);
+  void go_on(const SharedVisit& visit, std::optional<http::Response> response);
   [[nodiscard]] std::optional<http::Response> answer_on_standby(const http::Request& request);
-  [[nodiscard]] http::Login login_of(const http::Request& request);
   [[nodiscard]] std::optional<http::Response> take_report(const http::Request& request);
   [[nodiscard]] http::Response refuse_report(int status, std::string claimed, std::string reason);
-  [[nodiscard]] std::optional<http::Response> answer_head(const http::Request& request);
-  [[nodiscard]] http::Response answer(http::Request request);
+
+  // In the thread of the loop.
+  [[nodiscard]] http::Response take_turn(Visit& visit);
   /// The part of an answer that one turn of the loop computes.
   using Part = std::function<http::Response(Time now)>;
   [[nodiscard]] http::Response take_turn(const Part& part);
-  [[nodiscard]] http::GuardSettings guard_settings();
-  [[nodiscard]] ReportKey report_key();
 
   Parts parts_;
+  const std::size_t body_bytes_max_;
   const std::function<void(http::NodeReport report)> take_report_;
   const std::function<void(std::string claimed, std::string reason)> refuse_report_;
   BulkChanges bulks_;
@@ -120,17 +128,16 @@ class WebService final : public Deadline {
   http::StuckWorkers stuck_;
   http::Site site_;
   bool has_bulk_work_ = false;
+  bool is_open_ = false;
   WebGate gate_;
 
-  SystemReader system_;
-
-  /// The main loop takes it: nobody holds it while he waits for anything.
-  std::mutex mutex_;  ///< protects all the following, up to the port
+  // Used in the port's thread.
   http::GuardSettings guard_;
   ReportKey report_key_;
   std::optional<Standby> standby_;  ///< nullopt: it serves
 
   WebPort port_;
+  SystemReader system_;
 };
 
 }  // namespace millrace::server

@@ -1,8 +1,10 @@
 #include "server/web/web_gate.hpp"
 
 #include <chrono>
-#include <future>
+#include <cstddef>
+#include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "server/turn/test_loop.hpp"
 #include "server/web/web_client.hpp"
@@ -27,15 +29,66 @@ TEST_CASE("web gate: a change is answered when it is durable, a read at once") {
 TEST_CASE("web gate: a question that fails costs its own answer, and nothing else") {
   TestLoop loop;
   WebGate gate(loop.poller, loop.turn);
-  auto asked = std::async(std::launch::async, [&gate] {
-    return gate.ask(WebGate::kAnswerMax,
-                    []() -> http::Response { throw std::runtime_error("a bug"); });
-  });
-  while (asked.wait_for(0s) != std::future_status::ready) loop.run();
-  const std::optional<http::Response> answer = asked.get();
+  std::optional<http::Response> answer;
+  gate.ask([]() -> http::Response { throw std::runtime_error("a bug"); },
+           [&](auto response) { answer = std::move(response); });
+  loop.run();
   REQUIRE(answer.has_value());
   CHECK(answer->status == 500);
   CHECK(answer->body.find("a bug") != std::string::npos);
+  gate.close(true);
+}
+
+TEST_CASE("web gate: a turn of the loop runs a few questions, and the next turns run the rest") {
+  TestLoop loop;
+  WebGate gate(loop.poller, loop.turn);
+  int run = 0;
+  for (int i = 0; i <= WebGate::kQuestionsPerTurn; ++i) {
+    gate.ask(
+        [&run] {
+          ++run;
+          return http::Response{};
+        },
+        [](const auto&) {});
+  }
+  loop.poller.take(0s);
+  CHECK(run == WebGate::kQuestionsPerTurn);
+  loop.poller.take(0s);
+  CHECK(run == WebGate::kQuestionsPerTurn + 1);
+  gate.close(true);
+}
+
+TEST_CASE("web gate: it has room for as many changes that wait for the disk as its limit says") {
+  TestLoop loop;
+  WebGate gate(loop.poller, loop.turn);
+  std::size_t unknown = 0;
+  const auto change = [&] {
+    gate.ask([] { return http::Response{.is_change = true}; },
+             [&unknown](const auto& response) { unknown += response ? 0 : 1; });
+    loop.poller.take(0s);
+  };
+  for (std::size_t i = 1; i < kWebChangesMax; ++i) change();
+  CHECK(!gate.is_full());
+  change();
+  CHECK(gate.is_full());
+  gate.close(false);
+  CHECK(unknown == kWebChangesMax);
+}
+
+TEST_CASE("web gate: what is asked after the end of the loop is answered as unknown") {
+  TestLoop loop;
+  WebGate gate(loop.poller, loop.turn);
+  int unknown = 0;
+  const auto ask = [&] {
+    gate.ask([] { return http::Response{}; },
+             [&unknown](const auto& response) { unknown += response ? 0 : 1; });
+  };
+  ask();
+  CHECK(unknown == 0);
+  gate.close(true);
+  CHECK(unknown == 1);
+  ask();
+  CHECK(unknown == 2);
 }
 
 TEST_CASE("web gate: a change that waits for the disk is answered when the server stops") {
