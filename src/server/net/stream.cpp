@@ -32,8 +32,10 @@ class Stream::Wire : public std::enable_shared_from_this<Stream::Wire> {
     if (!error) socket.non_blocking(true, error);
   }
 
-  [[nodiscard]] bool has_first() const { return first_bytes_ > 0; }
-  [[nodiscard]] Received take_first();
+  [[nodiscard]] std::string_view take_first() {
+    return {first_.data(), std::exchange(first_bytes_, 0)};
+  }
+  [[nodiscard]] std::size_t receive(char* to, std::size_t bytes_max);
   void await_input();
   void await_break();
   void await_room();
@@ -81,10 +83,15 @@ void Stream::Wire::on_read(const asio::error_code& error, std::size_t bytes) {
   owner->on_input();
 }
 
-Stream::Received Stream::Wire::take_first() {
-  const std::size_t bytes = std::exchange(first_bytes_, 0);
-  // Less than there was room for is all that there was (epoll(7)).
-  return {.bytes = {first_.data(), bytes}, .is_empty = bytes < first_.size()};
+/// 0: nothing has arrived, or nothing comes any more.
+std::size_t Stream::Wire::receive(char* to, std::size_t bytes_max) {
+  asio::error_code error;
+  std::size_t bytes = 0;
+  do bytes = socket.receive(asio::buffer(to, bytes_max), 0, error);
+  while (error == asio::error::interrupted);
+  is_over = error == asio::error::eof;
+  is_failed = error && !is_over && error != asio::error::would_block;
+  return bytes;
 }
 
 /// A read that waits is told of it as well.
@@ -157,23 +164,20 @@ bool Stream::is_full() const {
 
 Stream::Received Stream::discard(ReceiveBuffer& buffer, std::size_t bytes_max) {
   CHECK(bytes_max >= kFirstBytes && bytes_max <= buffer.arrived.size());
-  if (wire_->has_first()) return wire_->take_first();
+  const std::string_view first = wire_->take_first();
+  // Less than there was room for is all that there was (epoll(7)).
+  if (!first.empty() && first.size() < kFirstBytes) return {.bytes = first, .is_empty = true};
+  first.copy(buffer.arrived.data(), first.size());
+  const bool has_told_all = wire_->is_over || wire_->is_failed || wire_->is_reading;
+  const std::size_t more =
+      has_told_all ? 0 : wire_->receive(&buffer.arrived[first.size()], bytes_max - first.size());
+  const std::size_t bytes = first.size() + more;
+  if (bytes > 0) {
+    return {.bytes = {buffer.arrived.data(), bytes},
+            .is_empty = bytes < bytes_max && !wire_->is_failed};
+  }
   if (wire_->is_over) return {.is_end = true, .is_empty = true};
-  if (wire_->is_failed) return {.is_failed = true};
-  if (wire_->is_reading) return {.is_nothing = true};
-  asio::error_code error;
-  const std::size_t bytes =
-      wire_->socket.receive(asio::buffer(buffer.arrived.data(), bytes_max), 0, error);
-  if (error == asio::error::eof) {
-    wire_->is_over = true;
-    return {.is_end = true, .is_empty = true};
-  }
-  if (error == asio::error::interrupted) return {};
-  if (error) {
-    const bool is_nothing = error == asio::error::would_block;
-    return {.is_nothing = is_nothing, .is_failed = !is_nothing};
-  }
-  return {.bytes = {buffer.arrived.data(), bytes}, .is_empty = bytes < bytes_max};
+  return {.is_nothing = !wire_->is_failed, .is_failed = wire_->is_failed};
 }
 
 Stream::Received Stream::receive(ReceiveBuffer& buffer, std::size_t bytes_max) {

@@ -63,25 +63,39 @@ TEST_CASE("stream: a short input is told once, and is all there is") {
   CHECK(told.receive().bytes == "two");
 }
 
-TEST_CASE("stream: what exceeds the first bytes is received without being told again") {
+TEST_CASE("stream: what exceeds the first bytes is received with them") {
   Told told;
   const std::string text = std::string(kFirstBytes, 'a') + std::string(1000, 'b');
   told.say(text);
   told.run();
   CHECK(told.inputs == 1);
-  const std::string first(told.receive().bytes);
-  CHECK(first.size() == kFirstBytes);
-  const Stream::Received rest = told.receive();
-  CHECK(first + std::string(rest.bytes) == text);
-  CHECK(rest.is_empty);
+  const Stream::Received received = told.receive();
+  CHECK(received.bytes == text);
+  CHECK(received.is_empty);
+}
+
+TEST_CASE("stream: no more is received than is wanted, and the rest later") {
+  Told told;
+  told.say(std::string(kFirstBytes + 100, 'a'));
+  told.run();
+  const Stream::Received first = told.stream->receive(told.buffer, kFirstBytes);
+  CHECK(first.bytes.size() == kFirstBytes);
+  CHECK_FALSE(first.is_empty);
+  CHECK(told.receive().bytes.size() == 100);
 }
 
 TEST_CASE("stream: first bytes that are just filled may be all there is") {
   Told told;
   told.say(std::string(kFirstBytes, 'a'));
+  SUBCASE("so far") {}
+  SUBCASE("before the end") {
+    told.close_other();
+  }
   told.run();
-  CHECK_FALSE(told.receive().is_empty);
-  CHECK(told.receive().is_nothing);
+  const Stream::Received received = told.receive();
+  CHECK(received.bytes.size() == kFirstBytes);
+  CHECK(received.is_empty);
+  CHECK(told.stream->has_end() == (told.other < 0));
 }
 
 TEST_CASE("stream: the end comes after the bytes before it") {
