@@ -66,7 +66,13 @@ void ClientSocket::on_wait() {
 }
 
 void ClientSocket::read_on() {
-  if (has_input_ && may_receive()) parts_.poller.serve_again(*this);
+  if (!has_input_ || state_ == ConnectionState::kClosed) return;
+  may_receive() ? parts_.poller.serve_again(*this) : hold();
+}
+
+/// What arrived is left where it is, but a connection that is broken must not stay.
+void ClientSocket::hold() {
+  stream_.is_broken() ? lose() : stream_.await_break();
 }
 
 bool ClientSocket::may_receive() {
@@ -79,8 +85,7 @@ bool ClientSocket::may_receive() {
 ClientSocket::Served ClientSocket::serve_input() {
   if (state_ == ConnectionState::kClosed || !has_input_) return Served::kNow;
   if (!may_receive()) {
-    // What arrived is left where it is, but a connection that is broken must not stay.
-    stream_.is_broken() ? lose() : stream_.await_break();
+    hold();
     return Served::kNow;
   }
   const bool is_lingering = state_ == ConnectionState::kLingering;
@@ -99,7 +104,7 @@ ClientSocket::Served ClientSocket::serve_input() {
 
 ClientSocket::Served ClientSocket::receive(std::size_t share) {
   const Stream::Received received = state_ == ConnectionState::kLingering
-                                        ? stream_.discard(parts_.buffer, share)
+                                        ? stream_.receive_raw(parts_.buffer, share)
                                         : stream_.receive(parts_.buffer, share);
   const bool is_end_next = received.is_empty && !received.is_end && stream_.has_end();
   const bool is_all = received.is_nothing || received.is_end || received.is_empty;

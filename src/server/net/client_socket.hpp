@@ -75,6 +75,7 @@ class ClientSocket final : public SocketHalf,
   void on_room() override;
   [[nodiscard]] bool is_serving() const;
   [[nodiscard]] bool may_receive();
+  void hold();
   [[nodiscard]] Served serve_input();
   [[nodiscard]] Served receive(std::size_t share);
   void hand_on(const Stream::Received& received);

@@ -58,10 +58,11 @@ class Stream::Wire : public std::enable_shared_from_this<Stream::Wire> {
   };
 
   void on_read(const asio::error_code& error, std::size_t bytes);
+  void note(const asio::error_code& error);
 
   std::array<char, kFirstBytes> first_;
-  std::size_t first_bytes_ = 0;    ///< of `first_`, that were not taken yet
-  bool is_break_awaited_ = false;  ///< or was, in vain
+  std::size_t first_bytes_ = 0;  ///< of `first_`, that were not taken yet
+  bool is_break_awaited_ = false;
   HandlerMemory memory_;
 };
 
@@ -78,8 +79,7 @@ void Stream::Wire::on_read(const asio::error_code& error, std::size_t bytes) {
   is_reading = false;
   if (owner == nullptr) return;
   first_bytes_ = bytes;
-  is_over = error == asio::error::eof;
-  is_failed = error && !is_over;
+  note(error);
   owner->on_input();
 }
 
@@ -89,15 +89,20 @@ std::size_t Stream::Wire::receive(char* to, std::size_t bytes_max) {
   std::size_t bytes = 0;
   do bytes = socket.receive(asio::buffer(to, bytes_max), 0, error);
   while (error == asio::error::interrupted);
-  is_over = error == asio::error::eof;
-  is_failed = error && !is_over && error != asio::error::would_block;
+  note(error);
   return bytes;
+}
+
+void Stream::Wire::note(const asio::error_code& error) {
+  if (!error || error == asio::error::would_block) return;
+  (error == asio::error::eof ? is_over : is_failed) = true;
 }
 
 /// A read that waits is told of it as well.
 void Stream::Wire::await_break() {
   if (is_reading || std::exchange(is_break_awaited_, true)) return;
   socket.async_wait(Socket::wait_error, [wire = shared_from_this()](const asio::error_code&) {
+    wire->is_break_awaited_ = false;
     // Urgent bytes are told too.
     if (wire->owner == nullptr || !server::is_broken(wire->socket.native_handle())) return;
     wire->is_failed = true;
@@ -162,11 +167,13 @@ bool Stream::is_full() const {
 
 // ---- receiving ----------------------------------------------------------------------------------
 
-Stream::Received Stream::discard(ReceiveBuffer& buffer, std::size_t bytes_max) {
+Stream::Received Stream::receive_raw(ReceiveBuffer& buffer, std::size_t bytes_max) {
   CHECK(bytes_max >= kFirstBytes && bytes_max <= buffer.arrived.size());
   const std::string_view first = wire_->take_first();
   // Less than there was room for is all that there was (epoll(7)).
-  if (!first.empty() && first.size() < kFirstBytes) return {.bytes = first, .is_empty = true};
+  if (!first.empty() && first.size() < kFirstBytes) {
+    return {.bytes = first, .is_empty = !wire_->is_failed};
+  }
   first.copy(buffer.arrived.data(), first.size());
   const bool has_told_all = wire_->is_over || wire_->is_failed || wire_->is_reading;
   const std::size_t more =
@@ -182,7 +189,7 @@ Stream::Received Stream::discard(ReceiveBuffer& buffer, std::size_t bytes_max) {
 
 Stream::Received Stream::receive(ReceiveBuffer& buffer, std::size_t bytes_max) {
   const bool has_unread = tls_ && tls_->has_unread();
-  Received received = has_unread ? Received{} : discard(buffer, bytes_max);
+  Received received = has_unread ? Received{} : receive_raw(buffer, bytes_max);
   if (has_unread || (tls_ && !received.bytes.empty())) decrypt(buffer, received);
   return received;
 }

@@ -67,8 +67,8 @@ class Stream {
   /// `kReceiveBytes`; of what is encrypted, a record is given whole).
   [[nodiscard]] Received receive(ReceiveBuffer& buffer, std::size_t bytes_max);
 
-  /// The same, of bytes that nobody wants to know.
-  [[nodiscard]] Received discard(ReceiveBuffer& buffer, std::size_t bytes_max);
+  /// The same, as it arrived: encrypted or not.
+  [[nodiscard]] Received receive_raw(ReceiveBuffer& buffer, std::size_t bytes_max);
 
   /// All was received: tells when there is more. Best called when the client has its answer: it
   /// may have sent something by then.

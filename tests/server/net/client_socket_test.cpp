@@ -184,6 +184,21 @@ TEST_CASE("connection: a reset gives back what it held") {
         "RESERVED 1 1\r\nx\r\n");
 }
 
+TEST_CASE("connection: a reset gives back what it held, though it sent more than is read") {
+  RunningServer running;
+  SocketClient other = running.connect("beanstalk");
+  SocketClient holder = running.connect("beanstalk");
+  const std::string expected = "INSERTED 1\r\nRESERVED 1 1\r\nx\r\n";
+  CHECK(holder.ask(put("x") + "reserve\r\n", expected) == expected);
+  std::string more = "reserve\r\n";
+  while (more.size() < 200'000) more += "list-tube-used\r\n";
+  holder.send(more);
+  running.settle();
+  holder.reset();
+  CHECK(other.ask("reserve-with-timeout 10\r\n", "RESERVED 1 1\r\nx\r\n") ==
+        "RESERVED 1 1\r\nx\r\n");
+}
+
 TEST_CASE("connection: a client that closes its sending side gets all answers, then the end") {
   RunningServer running;
   SocketClient client = running.connect("beanstalk");

@@ -138,6 +138,23 @@ TEST_CASE("stream: one that is not received from is told that it is broken") {
   CHECK(told.inputs == 2);
 }
 
+TEST_CASE("stream: a break that is known with the last bytes is told after them") {
+  Told told;
+  told.say(std::string(kFirstBytes, 'a'));
+  told.run();
+  CHECK(told.receive().bytes.size() == kFirstBytes);
+  told.stream->await_break();
+  told.stream->await_input();
+  told.say("x");
+  told.close_other();
+  told.run();
+  REQUIRE(told.stream->is_broken());
+  const Stream::Received last = told.receive();
+  CHECK(last.bytes == "x");
+  CHECK_FALSE(last.is_empty);
+  CHECK(told.receive().is_failed);
+}
+
 TEST_CASE("stream: nobody is told after its end, though a handler waits") {
   Told told;
   told.say("x");
