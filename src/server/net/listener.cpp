@@ -73,7 +73,7 @@ void Listener::on_ready() {
     if (!is_pausing_) await_client();
     return;
   }
-  await_client();
+  if (door_) await_client();
 }
 
 /// False when no more are to be accepted in this turn.

@@ -1,5 +1,6 @@
 #include "server/net/poller.hpp"
 
+#include <algorithm>
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
@@ -56,7 +57,10 @@ void Poller::serve(Pollee& pollee) {
 }
 
 void Poller::serve_first(Pollee& pollee) {
-  if (std::exchange(pollee.is_ready_, true)) ready_.remove(pollee);
+  if (std::exchange(pollee.is_ready_, true)) {
+    first_.remove(pollee);
+    ready_.remove(pollee);
+  }
   first_.add(pollee);
 }
 
