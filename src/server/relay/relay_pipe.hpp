@@ -30,14 +30,22 @@ class RelayPipe {
   /// Moves what can be moved without waiting, for one turn.
   void work(std::span<char> room);
 
-  /// Calls `handler` when there is something to do for `work`. Only while open.
+  /// Calls `handler` when there is something to do for `work`, once, whoever asks meanwhile.
   template <typename Handler>
   void wait(Handler handler) {
-    if (is_full()) return to_.async_wait(RelaySocket::wait_write, std::move(handler));
-    from_.async_wait(RelaySocket::wait_read, std::move(handler));
+    if (state_ != State::kOpen || std::exchange(waits_, true)) return;
+    auto note = [this, handler = std::move(handler)](const std::error_code& problem) {
+      waits_ = false;
+      handler(problem);
+    };
+    if (is_full()) return to_.async_wait(RelaySocket::wait_write, std::move(note));
+    from_.async_wait(RelaySocket::wait_read, std::move(note));
   }
 
   [[nodiscard]] State state() const { return state_; }
+
+  /// Nothing has happened since `wait`.
+  [[nodiscard]] bool waits() const { return waits_; }
 
   /// The receiver takes nothing at present, so nothing is received.
   [[nodiscard]] bool is_full() const { return !kept_.empty(); }
@@ -54,6 +62,7 @@ class RelayPipe {
   State state_ = State::kOpen;
   std::uint64_t moved_bytes_ = 0;
   std::string kept_;
+  bool waits_ = false;
 };
 
 /// How much a pipe moves before others have their turn: so many rooms.

@@ -92,22 +92,28 @@ void RelayedConnection::finish_connecting(const std::error_code& problem) {
   to_leader_.emplace(client_, leader_);
   to_client_.emplace(leader_, client_);
   parts_.tell(Event::kReached);
-  relay(*to_leader_);
-  relay(*to_client_);
+  on_ready();
 }
 
 // ---- afterwards ---------------------------------------------------------------------------------
 
-void RelayedConnection::relay(RelayPipe& pipe) {
-  if (phase_ != Phase::kRelaying) return;
-  pipe.work(parts_.room);
-  // A leader that takes nothing more may have sent its last answers: they come first.
-  if (to_client_->state() != RelayPipe::State::kOpen ||
-      to_leader_->state() == RelayPipe::State::kSenderBroken) {
-    return end();
+void RelayedConnection::on_ready() {
+  const auto self = shared_from_this();  // its owner lets it go at the end
+  for (RelayPipe* pipe : {&*to_leader_, &*to_client_}) {
+    if (!pipe->waits()) pipe->work(parts_.room);
   }
-  if (pipe.state() != RelayPipe::State::kOpen) return;
-  pipe.wait([self = shared_from_this(), &pipe](const std::error_code&) { self->relay(pipe); });
+  // A leader that takes nothing more may have sent its last answers: they come first.
+  const bool is_over = to_client_->state() != RelayPipe::State::kOpen ||
+                       to_leader_->state() == RelayPipe::State::kSenderBroken;
+  is_over ? end() : parts_.poller.serve_before_wait(*this);
+}
+
+void RelayedConnection::on_wait() {
+  const auto serve = [self = shared_from_this()](const std::error_code&) {
+    if (self->phase_ == Phase::kRelaying) self->parts_.poller.serve(*self);
+  };
+  to_leader_->wait(serve);
+  to_client_->wait(serve);
 }
 
 /// The end of one that is not read is seen by asking.
@@ -124,6 +130,7 @@ void RelayedConnection::end() {
 
 void RelayedConnection::close() {
   if (std::exchange(phase_, Phase::kOver) == Phase::kOver) return;
+  parts_.poller.forget(*this);
   std::error_code ignored;
   // A client that is closed with input unread would lose the last answers.
   if (to_leader_) client_.read_some(asio::buffer(parts_.room.data(), parts_.room.size()), ignored);

@@ -23,7 +23,7 @@ namespace millrace::server {
 ///         └─────kNotReached───────┘       any ────────close(), kOver────┘
 ///
 /// Shared with its handlers, which may run after its end: then they do nothing.
-class RelayedConnection : public std::enable_shared_from_this<RelayedConnection> {
+class RelayedConnection : public std::enable_shared_from_this<RelayedConnection>, private Pollee {
  public:
   enum class Phase { kWaiting, kConnecting, kRelaying, kOver };
   enum class Event { kReached, kNotReached, kOver };
@@ -69,7 +69,8 @@ class RelayedConnection : public std::enable_shared_from_this<RelayedConnection>
  private:
   void finish_connecting(const std::error_code& problem);
   void close_leader();
-  void relay(RelayPipe& pipe);
+  void on_ready() override;
+  void on_wait() override;
   void end();
 
   const Parts parts_;
