@@ -1,6 +1,7 @@
 #include "server/web/web_connection.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <string_view>
 
 #include "base/limits.hpp"
@@ -88,7 +89,11 @@ void WebConnection::set_timer() {
   timer_.expires_at(ends_at_);
   timer_.async_wait([self = shared_from_this()](const asio::error_code& error) {
     if (error || self->phase_ == Phase::kClosed) return;
-    if (self->ends_at_ <= Steady::now()) self->on_limit();
+    try {
+      if (self->ends_at_ <= Steady::now()) self->on_limit();
+    } catch (const std::exception&) {
+      self->close();  // our bug
+    }
     if (self->phase_ != Phase::kClosed) self->set_timer();
   });
 }
@@ -117,7 +122,7 @@ void WebConnection::on_limit() {
   }
 }
 
-std::optional<std::pair<bool, WebConnection::Steady::time_point>> WebConnection::gives_way() const {
+std::optional<WebConnection::Place> WebConnection::gives_way() const {
   if (phase_ > Phase::kSending) return std::nullopt;
   if (phase_ == Phase::kIdle && Steady::now() < since_ + kWebGrace) return std::nullopt;
   const bool has_all = phase_ == Phase::kLeaving;

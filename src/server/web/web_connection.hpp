@@ -65,7 +65,8 @@ class WebConnection final : public std::enable_shared_from_this<WebConnection> {
   /// Of those that may give way to a new connection, the first one in this order does: the one for
   /// whose client the server has waited longest. Allowed bodies are last, and first are those that
   /// have their last answer. nullopt: it keeps its place.
-  [[nodiscard]] std::optional<std::pair<bool, Steady::time_point>> gives_way() const;
+  using Place = std::pair<bool, Steady::time_point>;
+  [[nodiscard]] std::optional<Place> gives_way() const;
 
  private:
   enum class Phase {

@@ -11,7 +11,7 @@ void WebGate::ask(Question question, Answer answer) {
     const std::lock_guard guard(mutex_);
     if (!is_closed_) {
       asked_.push_back({std::move(question), std::move(answer)});
-      if (asked_.size() == 1) poller_.post([this] { run(); });
+      if (!std::exchange(is_posted_, true)) poller_.post([this] { run(); });
       return;
     }
   }
@@ -31,7 +31,7 @@ http::Response WebGate::answer_to(const Question& question) {
 void WebGate::run() {
   for (int i = 0; i < kQuestionsPerTurn; ++i) {
     std::unique_lock lock(mutex_);
-    if (asked_.empty()) return;
+    if (asked_.empty()) return void(is_posted_ = false);
     Call call = std::move(asked_.front());
     asked_.pop_front();
     lock.unlock();

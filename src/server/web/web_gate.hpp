@@ -63,7 +63,8 @@ class WebGate final : public Responder {
 
   std::mutex mutex_;  ///< protects all the following
   bool is_closed_ = false;
-  std::deque<Call> asked_;  ///< `run` was posted, if there are any
+  bool is_posted_ = false;  ///< `run` is to come
+  std::deque<Call> asked_;
 };
 
 }  // namespace millrace::server

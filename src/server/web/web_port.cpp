@@ -31,7 +31,8 @@ Outcome<Done> WebPort::listen() {
   if (!socket) return socket.error();
   const asio::generic::stream_protocol protocol(bound_.family(), 0);
   asio::error_code error;
-  acceptor_.assign(protocol, socket->release(), error);
+  acceptor_.assign(protocol, socket->descriptor(), error);
+  if (!error) (void)socket->release();
   if (!error) acceptor_.non_blocking(true, error);
   if (!error) acceptor_.listen(kBacklog, error);
   if (error) {
@@ -166,9 +167,12 @@ bool WebPort::accept_one() {
 /// Null: all connections keep their places.
 WebConnection* WebPort::find_replaceable() {
   WebConnection* first = nullptr;
+  std::optional<WebConnection::Place> first_place;
   for (const auto& each : connections_) {
     const auto place = each->gives_way();
-    if (place && (first == nullptr || place < first->gives_way())) first = each.get();
+    if (!place || (first_place && *first_place <= *place)) continue;
+    first = each.get();
+    first_place = place;
   }
   return first;
 }
