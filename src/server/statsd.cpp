@@ -348,11 +348,16 @@ StatsdSender::StatsdSender(const StatsdOptions& options, const StatsdCounts& bas
   try {
     std::thread([shared = shared_, options, base] {
       pthread_setname_np(pthread_self(), "statsd");
-      try {
-        Work(shared, options, base).run();
-      } catch (const std::exception& exception) {
-        shared->tell(exception.what());
-      }
+      std::optional<Work> work;
+      // What fails for lack of descriptors is tried again with the next report.
+      do {
+        try {
+          if (!work) work.emplace(shared, options, base);
+          work->run();
+        } catch (const std::exception& exception) {
+          shared->tell(exception.what());
+        }
+      } while (shared->take());
     }).detach();
   } catch (const std::system_error& error) {
     shared_->tell(no_thread(error).text);
