@@ -95,6 +95,8 @@ class Dev(ServerTest):
         def is_gone():
             try:
                 socket.create_connection(self.web.address, timeout=SECONDS_MAX).close()
+            except ConnectionResetError:
+                return False  # the port was being closed
             except ConnectionRefusedError:
                 return True
             return False
