@@ -1,6 +1,7 @@
 #include "server/net/client_socket.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "server/process/process.hpp"
@@ -161,42 +162,42 @@ TEST_CASE("connection: one whose replies leave while the disk is far behind cont
   CHECK(client.read(wanted).size() == wanted);
 }
 
-TEST_CASE("connection: closing it gives back what it held") {
+/// One client has reserved the only job; another will ask for it.
+struct Holding {
   RunningServer running;
   SocketClient other = running.connect("beanstalk");
-  {
-    SocketClient holder = running.connect("beanstalk");
+  std::optional<SocketClient> holder = running.connect("beanstalk");
+
+  Holding() {
     const std::string expected = "INSERTED 1\r\nRESERVED 1 1\r\nx\r\n";
-    CHECK(holder.ask(put("x") + "reserve\r\n", expected) == expected);
+    CHECK(holder->ask(put("x") + "reserve\r\n", expected) == expected);
   }
-  CHECK(other.ask("reserve-with-timeout 10\r\n", "RESERVED 1 1\r\nx\r\n") ==
-        "RESERVED 1 1\r\nx\r\n");
+  void check_given_back() {
+    CHECK(other.ask("reserve-with-timeout 10\r\n", "RESERVED 1 1\r\nx\r\n") ==
+          "RESERVED 1 1\r\nx\r\n");
+  }
+};
+
+TEST_CASE("connection: closing it gives back what it held") {
+  Holding holding;
+  holding.holder.reset();
+  holding.check_given_back();
 }
 
 TEST_CASE("connection: a reset gives back what it held") {
-  RunningServer running;
-  SocketClient other = running.connect("beanstalk");
-  SocketClient holder = running.connect("beanstalk");
-  const std::string expected = "INSERTED 1\r\nRESERVED 1 1\r\nx\r\n";
-  CHECK(holder.ask(put("x") + "reserve\r\n", expected) == expected);
-  holder.reset();
-  CHECK(other.ask("reserve-with-timeout 10\r\n", "RESERVED 1 1\r\nx\r\n") ==
-        "RESERVED 1 1\r\nx\r\n");
+  Holding holding;
+  holding.holder->reset();
+  holding.check_given_back();
 }
 
 TEST_CASE("connection: a reset gives back what it held, though it sent more than is read") {
-  RunningServer running;
-  SocketClient other = running.connect("beanstalk");
-  SocketClient holder = running.connect("beanstalk");
-  const std::string expected = "INSERTED 1\r\nRESERVED 1 1\r\nx\r\n";
-  CHECK(holder.ask(put("x") + "reserve\r\n", expected) == expected);
+  Holding holding;
   std::string more = "reserve\r\n";
   while (more.size() < 200'000) more += "list-tube-used\r\n";
-  holder.send(more);
-  running.settle();
-  holder.reset();
-  CHECK(other.ask("reserve-with-timeout 10\r\n", "RESERVED 1 1\r\nx\r\n") ==
-        "RESERVED 1 1\r\nx\r\n");
+  holding.holder->send(more);
+  holding.running.settle();
+  holding.holder->reset();
+  holding.check_given_back();
 }
 
 TEST_CASE("connection: a client that closes its sending side gets all answers, then the end") {

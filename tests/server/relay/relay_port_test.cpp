@@ -7,6 +7,13 @@
 namespace millrace::server {
 namespace {
 
+/// A client of `port`.
+End connect_to(RelayPort& port, Time now) {
+  Ends ends = make_stream();
+  port.add({.descriptor = dup(ends.ours.descriptor()), .peer = "here", .is_unix = true}, now);
+  return std::move(ends.theirs);
+}
+
 struct Relaying {
   Poller poller;
   RelayRoom room{};
@@ -15,11 +22,7 @@ struct Relaying {
   Time now{1s};
 
   /// A client of the port.
-  End connect() {
-    Ends ends = make_stream();
-    port.add({.descriptor = dup(ends.ours.descriptor()), .peer = "here", .is_unix = true}, now);
-    return std::move(ends.theirs);
-  }
+  End connect() { return connect_to(port, now); }
   bool comes(const std::function<bool()>& is_so) {
     return server::comes(poller, [&] {
       port.work(now);
@@ -165,12 +168,7 @@ TEST_CASE("relay port: what its connections wait for may come after its end") {
   std::vector<End> clients;
   {
     RelayPort port(relaying.poller, relaying.room, {.text = "NO\r\n"});
-    const auto add = [&] {
-      Ends ends = make_stream();
-      port.add({.descriptor = dup(ends.ours.descriptor()), .peer = "", .is_unix = true},
-               relaying.now);
-      clients.push_back(std::move(ends.theirs));
-    };
+    const auto add = [&] { clients.push_back(connect_to(port, relaying.now)); };
     add();
     port.set_leader(relaying.leader.name());
     port.work(relaying.now);
@@ -248,12 +246,7 @@ TEST_CASE("relay port: one client more than the limit is refused") {
   RelayPort port(relaying.poller, relaying.room, {.text = "NO\r\n", .is_greeting = true}, 2);
   port.set_leader(relaying.leader.name());
   std::vector<End> clients;
-  const auto connect = [&] {
-    Ends ends = make_stream();
-    port.add({.descriptor = dup(ends.ours.descriptor()), .peer = "", .is_unix = true},
-             relaying.now);
-    clients.push_back(std::move(ends.theirs));
-  };
+  const auto connect = [&] { clients.push_back(connect_to(port, relaying.now)); };
   connect();
   CHECK(comes(relaying.poller, [&] { return port.relayed_count() == 1; }));
   connect();
