@@ -39,8 +39,8 @@ class Pollee {
 };
 
 /// All that the main loop waits for: sockets, and what other threads have to say. Waits through
-/// one `asio::io_context`, whose handlers run in `take`: they note what has happened, and what
-/// follows from it is done afterwards, in an order of ours.
+/// one `asio::io_context`, whose handlers run in `take`. Those of clients note what has happened,
+/// and what follows from it is done afterwards, in an order of ours.
 class Poller final : public Input {
  public:
   Poller();
