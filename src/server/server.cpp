@@ -115,11 +115,12 @@ Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, 
                .finished = finished_limits(options_.config)}),
       beanstalk_(broker_, work_units_, beanstalk_settings(options_, *journal_), clock.now()),
       faktory_(broker_, work_units_, faktory_settings(options_), clock.now()),
+      net_(poller_, log),
       loop_({.broker = broker_,
              .ledger = ledger_,
              .journal = *journal_,
              .clock = clock,
-             .input = poller_,
+             .input = net_,
              .duties = *this,
              .step = options_.step}),
       stall_watch_(
@@ -142,7 +143,7 @@ Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, 
                     .on_step = [this] { cron_.look_again(); }}),
       notices_(log, ledger_, *journal_),
       connections_(
-          {.poller = poller_,
+          {.net = net_,
            .turn = loop_.turn,
            .ticker = loop_.ticker,
            .clock = clock,
@@ -432,6 +433,11 @@ void Server::work(Time now) {
   if (is_stopping() && connections_.count() == 0) enter(Stage::kEnded);
 }
 
+void Server::let_go(Lsn durable) {
+  net_.let_go(durable);
+  if (web_) web_->let_go(durable);
+}
+
 /// What there is no room for is refused.
 Admission Server::look_for_room(Admission admission, Time now) {
   const bool is_memory_full = ledger_.memory().is_full(broker_.admission());
@@ -530,9 +536,8 @@ void Server::stand_down() {
     role_.stop();
     for (Gate& gate : gates_) gate.listener->close();
   }
-  connections_.drop_all();
   // There is no further turn to do it in.
-  while (connections_.count() > 0) connections_.remove_closed();
+  connections_.end();
   enter(Stage::kEnded);
 }
 

@@ -25,6 +25,7 @@
 #include "server/net/bound_socket.hpp"
 #include "server/net/connections.hpp"
 #include "server/net/listener.hpp"
+#include "server/net/net.hpp"
 #include "server/net/poller.hpp"
 #include "server/net/tls.hpp"
 #include "server/notices.hpp"
@@ -235,6 +236,7 @@ class Server : private Duties, private Deadline {
   void hand_over();
   Compactor::Limits set_limits(Compactor::Limits asked, Time now) override;
   void work(Time now) override;
+  void let_go(Lsn durable) override;
   void stand_down() override;
   void expire(Time now) override;
   [[nodiscard]] Admission look_for_room(Admission admission, Time now);
@@ -251,6 +253,7 @@ class Server : private Duties, private Deadline {
   faktory::Service faktory_;
   std::atomic<bool> has_log_news_ = true;  ///< while it follows
   Poller poller_;
+  Net net_;
   MainLoop loop_;
   StallWatch stall_watch_;
   CronRunner cron_;

@@ -63,7 +63,7 @@ std::vector<Model::Fetch> Client::unsent_fetches() const {
 
 void Client::set_reading(bool is_reading, Lsn durable) {
   is_reading_ = is_reading;
-  send_durable(durable);
+  let_go(durable);
 }
 
 void Client::receive(std::string_view bytes, Time now) {
@@ -71,11 +71,12 @@ void Client::receive(std::string_view bytes, Time now) {
   make_room(now);
 }
 
-void Client::resume(Time now) {
-  if (!session_->wants_resume()) return;
+bool Client::resume(Time now) {
+  if (!session_->wants_resume()) return false;
   session_->resume(now);
   make_room(now);
   events_.on_session_called();
+  return true;
 }
 
 /// The model executes all that was said at once.
@@ -92,16 +93,15 @@ Lsn Client::output_needs() const {
   return fetches_ == Fetches::kForNothing && needs != kWholeLog ? 1 : std::max<Lsn>(needs, 1);
 }
 
-std::optional<Lsn> Client::bind(Lsn lsn, Lsn durable) {
+std::optional<Lsn> Client::bind(Lsn lsn) {
   bound_ = std::max(bound_, std::min(lsn, output_needs()));
   std::string output = std::exchange(unbound_, {}) + session_->take_output();
+  if (output.empty()) return std::nullopt;
   outbox_.take(output, bound_);
-  send_durable(durable);
-  const bool waits = outbox_.size() > outbox_.covered(durable).size() && bound_ > durable;
-  return waits ? std::optional(bound_) : std::nullopt;
+  return bound_;
 }
 
-void Client::send_durable(Lsn durable) {
+void Client::let_go(Lsn durable) {
   const std::size_t bytes = is_reading_ ? outbox_.covered(durable).size() : 0;
   if (bytes == 0) return;
   outbox_.consume(bytes);

@@ -70,9 +70,11 @@ class Client final : public server::Responder {
   [[nodiscard]] Session& session() { return *session_; }
 
   void receive(std::string_view bytes, Time now);
-  void resume(Time now) override;
-  std::optional<Lsn> bind(Lsn lsn, Lsn durable) override;
-  void send_durable(Lsn durable) override;
+  /// Executes what was kept, if the session wants to. False: it does not.
+  bool resume(Time now);
+  std::optional<Lsn> bind(Lsn lsn) override;
+  /// It gets what was bound to `durable` or to less.
+  void let_go(Lsn durable);
 
  private:
   struct Mark {

@@ -46,13 +46,18 @@ class World::Environment final : public server::Input, public server::Duties {
  public:
   explicit Environment(World& world) : world_(world) {}
 
-  void take(Duration longest) override { demand(longest == Duration{}, "the server would wait"); }
+  void take(Duration longest) override {
+    demand(longest == Duration{}, "the server would wait");
+    world_.resume_clients();
+  }
   [[nodiscard]] bool serves_few() const override { return true; }
+  [[nodiscard]] bool has_work() const override { return false; }
   void wake() override {}
   server::Compactor::Limits set_limits(server::Compactor::Limits asked, Time) override {
     return world_.limit(asked);
   }
   void work(Time now) override { world_.work(now); }
+  void let_go(Lsn durable) override { world_.let_go(durable); }
   void stand_down() override { throw Violation("the only server was deposed"); }
 
  private:

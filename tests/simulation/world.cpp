@@ -677,6 +677,19 @@ void World::connect(std::size_t slot, bool is_worker) {
   process.turn.enlist(client);
 }
 
+void World::resume_clients() {
+  if (process_->turn.is_paused()) return;
+  for (const std::unique_ptr<Client>& client : process_->clients) {
+    if (client && client->resume(now_)) process_->turn.enlist(*client);
+  }
+}
+
+void World::let_go(Lsn durable) {
+  for (const std::unique_ptr<Client>& client : process_->clients) {
+    if (client) client->let_go(durable);
+  }
+}
+
 void World::note_told(const Client::Told& told) {
   ++totals_.replies;
   if (told.is_all) {

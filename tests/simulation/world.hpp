@@ -192,6 +192,8 @@ class World {
   void nest();
   void client_step();
   void connect(std::size_t slot, bool is_worker);
+  void resume_clients();
+  void let_go(Lsn durable);
   void note_told(const Client::Told& told);
   void half_close(Client& client);
   void disconnect(std::size_t slot);

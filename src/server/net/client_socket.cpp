@@ -1,25 +1,26 @@
 #include "server/net/client_socket.hpp"
 
+#include <unistd.h>
+
 #include <exception>
 #include <utility>
 
+#include "base/buffer.hpp"
 #include "base/check.hpp"
+#include "server/net/io_thread.hpp"
 
 namespace millrace::server {
-ClientSocket::ClientSocket(int descriptor, std::unique_ptr<TlsStream> tls, Parts& parts)
-    : stream_(parts.poller.context(), descriptor, std::move(tls)), parts_(parts) {}
 
 ClientSocket::~ClientSocket() {
-  CHECK(session_ == nullptr || state_ == ConnectionState::kClosed);
+  CHECK(!stream_ || state_ == ConnectionState::kClosed);
+  if (!stream_) ::close(descriptor_);
 }
 
-void ClientSocket::open(SessionHalf& session, std::function<void()> on_closed) {
-  CHECK(session_ == nullptr && state_ == ConnectionState::kOpen);
-  session_ = &session;
-  on_closed_ = std::move(on_closed);
-  session_->start();
-  // A session that failed has dropped the connection.
-  if (is_serving() && !stream_.begin(*this)) drop();
+void ClientSocket::open(IoThread& thread) {
+  CHECK(thread_ == nullptr && session_ != nullptr);
+  thread_ = &thread;
+  stream_.emplace(thread.context(), descriptor_, std::move(tls_));
+  if (!stream_->begin(*this)) close(ConnectionEvent::kBroken, false);
 }
 
 bool ClientSocket::is_serving() const {
@@ -32,174 +33,182 @@ void ClientSocket::move(ConnectionEvent event) {
   state_ = *next;
 }
 
+Arrival& ClientSocket::tell() {
+  Arrival& arrival = thread_->tell(*session_);
+  arrival.sent_bytes = std::exchange(untold_bytes_, 0);
+  return arrival;
+}
+
+void ClientSocket::obey(Order& order) {
+  if (is_serving() && !order.output.empty()) outbox_.take(order.output, order.lsn);
+  order.output.clear();
+  if (state_ == ConnectionState::kClosed) return;
+  switch (order.then) {
+    case Order::Then::kFinish:
+    case Order::Then::kEnd:
+      ending_ = order.then;
+      break;
+    case Order::Then::kDrop:
+      return close(ConnectionEvent::kBroken, false);
+    case Order::Then::kReadOn:
+      read_on();
+      break;
+    case Order::Then::kHold:
+      hold();
+      break;
+    case Order::Then::kNothing:
+    case Order::Then::kForget:
+      break;
+  }
+  send();
+}
+
 // ---- receiving ----------------------------------------------------------------------------------
 
 void ClientSocket::on_input() {
   has_input_ = true;
-  const bool is_over = stream_.has_end() || stream_.is_broken();
-  is_over ? parts_.poller.serve_first(*this) : parts_.poller.serve(*this);
+  look_for_input();
 }
 
-void ClientSocket::on_room() {
-  has_room_ = true;
-  parts_.poller.serve(*this);
+void ClientSocket::look_for_input() {
+  if (state_ == ConnectionState::kLingering) return drain();
+  const bool may_receive = state_ == ConnectionState::kOpen && !is_handed_on_;
+  if (may_receive && has_input_) return receive();
+  if (!may_receive && is_serving() && stream_->is_broken()) close(ConnectionEvent::kBroken, true);
 }
 
-void ClientSocket::on_ready() {
-  if (std::exchange(has_room_, false) && is_serving()) session_->has_room();
-  // Those that wait already come first.
-  if (parts_.poller.has_turned_away() && is_serving() && !session_->is_brief()) {
-    return parts_.poller.serve_again(*this);
-  }
-  const Served served = serve_input();
-  if (served == Served::kNotYet) parts_.poller.serve_again(*this);
-  // After the last bytes comes the end, which other clients shall see before they ask.
-  if (served == Served::kEndIsNext) (void)serve_input();
-}
-
-bool ClientSocket::on_served_again() {
-  return serve_input() != Served::kNotYet;
-}
-
-void ClientSocket::on_wait() {
-  if (!has_input_) stream_.await_input();
+void ClientSocket::await_input() {
+  if (!has_input_ && !is_handed_on_) stream_->await_input();
 }
 
 void ClientSocket::read_on() {
-  if (!has_input_ || state_ == ConnectionState::kClosed) return;
-  may_receive() ? parts_.poller.serve_again(*this) : hold();
+  if (!std::exchange(is_handed_on_, false)) return;
+  reset(input_, 0);
+  // When the client has its answer, it may have sent more by then.
+  has_input_ ? look_for_input() : thread_->await_input(*this);
 }
 
 /// What arrived is left where it is, but a connection that is broken must not stay.
 void ClientSocket::hold() {
-  stream_.is_broken() ? lose() : stream_.await_break();
+  stream_->is_broken() ? close(ConnectionEvent::kBroken, true) : stream_->await_break();
 }
 
-bool ClientSocket::may_receive() {
-  if (state_ == ConnectionState::kLingering) return true;
-  return state_ == ConnectionState::kOpen && session_->offer_input();
-}
-
-/// Receives once, and guards all others against what fails in it. The rest is for the next
-/// `take`, or for when it is wanted.
-ClientSocket::Served ClientSocket::serve_input() {
-  if (state_ == ConnectionState::kClosed || !has_input_) return Served::kNow;
-  if (!may_receive()) {
-    hold();
-    return Served::kNow;
-  }
-  const bool is_lingering = state_ == ConnectionState::kLingering;
-  const std::size_t share = is_lingering ? kReceiveBytes : session_->input_share();
-  if (share == 0) return Served::kNotYet;
-  Served served = Served::kNow;
+/// Receives once, and guards all others against what fails in it. The rest is for when the session
+/// has taken this.
+void ClientSocket::receive() {
   try {
-    served = receive(share);
+    hand_on(stream_->receive(thread_->buffer(), kReceiveBytes));
   } catch (const std::exception& exception) {
-    parts_.log.event("connection_failed", {{"error", exception.what()}});
-    drop();
+    thread_->log().event("connection_failed", {{"error", exception.what()}});
+    close(ConnectionEvent::kBroken, false);
   }
-  read_on();
-  return served;
-}
-
-ClientSocket::Served ClientSocket::receive(std::size_t share) {
-  const Stream::Received received = state_ == ConnectionState::kLingering
-                                        ? stream_.receive_raw(parts_.buffer, share)
-                                        : stream_.receive(parts_.buffer, share);
-  const bool is_end_next = received.is_empty && !received.is_end && stream_.has_end();
-  const bool is_all = received.is_nothing || received.is_end || received.is_empty;
-  if (is_all && !is_end_next) has_input_ = false;
-  hand_on(received);
-  // When the client has its answer, it may have sent more by then.
-  if (!has_input_ && state_ != ConnectionState::kClosed) parts_.poller.serve_before_wait(*this);
-  return is_end_next ? Served::kEndIsNext : Served::kNow;
 }
 
 void ClientSocket::hand_on(const Stream::Received& received) {
-  if (received.is_failed) return lose();
-  if (state_ == ConnectionState::kLingering) {
-    if (received.is_end) close(ConnectionEvent::kInputEnded);
-    return;
-  }
-  if (!received.bytes.empty()) session_->receive(received.bytes);
-  if (received.is_end && is_serving()) {
-    move(ConnectionEvent::kInputEnded);
-    stream_.await_break();
-    session_->end_input();
-  }
+  const bool is_end = received.is_end || (received.is_empty && stream_->has_end());
+  has_input_ = !received.is_nothing && !received.is_empty && !is_end;
+  if (received.is_failed) return close(ConnectionEvent::kBroken, true);
   // What waited for the end of a handshake can leave now.
-  if (received.has_opened && is_serving()) session_->has_room();
+  if (received.has_opened) send();
+  if (!received.bytes.empty()) {
+    is_handed_on_ = true;
+    // In a buffer that the next socket uses too.
+    if (!received.is_in_place) input_ = received.bytes;
+    Arrival& arrival = tell();
+    arrival.input = received.is_in_place ? received.bytes : std::string_view(input_);
+    arrival.is_end = is_end;
+  } else if (is_end) {
+    tell().is_end = true;
+  } else {
+    return has_input_ ? thread_->receive_later(*this) : thread_->await_input(*this);
+  }
+  if (!is_end) return;
+  move(ConnectionEvent::kInputEnded);
+  stream_->await_break();
+}
+
+/// What still arrives is thrown away.
+void ClientSocket::drain() {
+  const Stream::Received received = stream_->receive_raw(thread_->buffer(), kReceiveBytes);
+  if (received.is_failed || received.is_end || stream_->has_end()) {
+    return close(ConnectionEvent::kInputEnded, false);
+  }
+  has_input_ = !received.is_nothing && !received.is_empty;
+  has_input_ ? thread_->receive_later(*this) : thread_->await_input(*this);
 }
 
 // ---- sending ------------------------------------------------------------------------------------
 
-void ClientSocket::give(std::string& bytes, Lsn lsn) {
-  CHECK(is_serving());
-  outbox_.take(bytes, lsn);
+void ClientSocket::on_room() {
+  send();
 }
 
-bool ClientSocket::send_durable(Lsn durable) {
-  if (!is_serving()) return false;
-  if (!stream_.is_full()) send_covered(durable);
-  return outbox_.size() > outbox_.covered(durable).size();
+void ClientSocket::send_again() {
+  is_listed_ = false;
+  send();
 }
 
-void ClientSocket::send_covered(Lsn durable) {
-  const std::string_view bytes = outbox_.covered(durable);
-  const std::optional<std::size_t> sent = stream_.send(bytes);
-  if (!sent) return lose();
-  if (!stream_.is_full()) {
-    stalled_since_.reset();
-  } else if (*sent > 0 || !stalled_since_) {
-    stalled_since_ = parts_.clock.now();
+/// Sends what may leave, and sees to the rest.
+void ClientSocket::send() {
+  if (!is_serving()) return;
+  if (!stream_->is_full() && !send_covered()) return close(ConnectionEvent::kBroken, true);
+  if (outbox_.is_empty()) {
+    if (ending_ != Order::Then::kNothing) return finish();
+  } else if (!stream_->is_full() && !is_listed_) {
+    await_sending();
   }
-  if (*sent == 0) return;
+  const bool is_full = stream_->is_full();
+  const bool has_news = is_full != is_told_full_ || (is_full && untold_bytes_ > 0);
+  if (!has_news && untold_bytes_ < kSentBytesUntold) return;
+  tell().is_full = is_told_full_ = is_full;
+}
+
+void ClientSocket::await_sending() {
+  const std::size_t bytes = outbox_.covered(thread_->answerable()).size();
+  // Else it waits for the end of a handshake, and then `hand_on` sends.
+  if (bytes > 0 && thread_->may_send(bytes)) return;
+  is_listed_ = true;
+  bytes > 0 ? thread_->send_later(*this) : thread_->await_durable(*this);
+}
+
+/// False: nothing can be sent any more.
+bool ClientSocket::send_covered() {
+  const std::string_view bytes = outbox_.covered(thread_->answerable());
+  if (bytes.empty() || !thread_->may_send(bytes.size())) return true;
+  const std::optional<std::size_t> sent = stream_->send(bytes);
+  if (!sent) return false;
+  thread_->count_sent(*sent);
+  untold_bytes_ += *sent;
   outbox_.consume(*sent);
-  session_->sent(*sent);
+  return true;
 }
 
 // ---- the end ------------------------------------------------------------------------------------
 
+/// All was sent, and no more comes.
 void ClientSocket::finish() {
-  CHECK(is_serving() && outbox_.is_empty());
-  if (state_ == ConnectionState::kHalfOpen) return close(ConnectionEvent::kFinished);
-  linger();
-}
-
-void ClientSocket::linger() {
+  if (state_ == ConnectionState::kHalfOpen) return close(ConnectionEvent::kFinished, false);
+  if (ending_ == Order::Then::kEnd) return close(ConnectionEvent::kBroken, false);
   move(ConnectionEvent::kFinished);
-  session_->close(is_broken_);
-  stream_.shut_down();
-  parts_.ticker.plan(*this, parts_.clock.now() + kLingerMax);
-  read_on();
+  tell().is_over = true;
+  has_told_over_ = true;
+  stream_->shut_down();
+  is_handed_on_ = false;
+  reset(input_, 0);
+  has_input_ ? look_for_input() : thread_->await_input(*this);
 }
 
-void ClientSocket::expire(Time) {
-  drop();
-}
-
-/// By the client or the network.
-void ClientSocket::lose() {
-  is_broken_ = true;
-  drop();
-}
-
-void ClientSocket::drop() {
-  if (state_ != ConnectionState::kClosed) close(ConnectionEvent::kBroken);
-}
-
-/// The socket is closed with the connection's end, which takes the system as long as all that came
+/// The socket is closed when it is forgotten, which takes the system as long as all that came
 /// before it: that can wait for a moment.
-void ClientSocket::close(ConnectionEvent event) {
+void ClientSocket::close(ConnectionEvent event, bool is_broken) {
   move(event);
   CHECK(state_ == ConnectionState::kClosed);
-  session_->close(is_broken_);
-  parts_.ticker.plan(*this, kNever);
+  Arrival& arrival = tell();
+  arrival.is_over = !std::exchange(has_told_over_, true);
+  arrival.is_broken = is_broken;
+  arrival.is_gone = true;
   outbox_.clear();
-  stalled_since_.reset();
-  parts_.poller.forget(*this);
-  stream_.stop();
-  on_closed_();
+  stream_->stop();
 }
 
 }  // namespace millrace::server

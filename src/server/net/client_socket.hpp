@@ -1,100 +1,81 @@
 #pragma once
 
-#include <functional>
+#include <cstddef>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "server/net/connection_state.hpp"
 #include "server/net/outbox.hpp"
-#include "server/net/poller.hpp"
 #include "server/net/stream.hpp"
-#include "server/process/clock.hpp"
-#include "server/process/logging.hpp"
 #include "server/turn/link.hpp"
-#include "server/turn/ticker.hpp"
 
 namespace millrace::server {
 
-/// While this much waits to be sent, nothing more is executed or received.
-inline constexpr std::size_t kOutboxBytesMax = 256 * 1024;
+class IoThread;
 
-/// How long a connection that we close waits for the client to close too, so that what the client
-/// still sends does not make the system throw away our last reply.
-inline constexpr Duration kLingerMax = 1s;
+/// A session is told of sent bytes when they are so many, or when it is told something else.
+inline constexpr std::size_t kSentBytesUntold = 1024;
 
 /// The socket half of a client's connection: hands on what arrives, and sends output once it is
 /// durable. While nothing happens it holds no buffer.
-class ClientSocket final : public SocketHalf,
-                           public Pollee,
-                           public Deadline,
-                           private Stream::Owner {
+class ClientSocket final : private Stream::Owner {
  public:
-  /// What all sockets of clients use. It outlives them.
-  struct Parts {
-    Poller& poller;
-    Ticker& ticker;
-    Clock& clock;
-    const Log& log;
-    ReceiveBuffer buffer = {};
-  };
-
-  /// `tls`: null on a port without encryption.
-  ClientSocket(int descriptor, std::unique_ptr<TlsStream> tls, Parts& parts);
-  /// Only before `open` and after `SessionHalf::close`.
+  /// The descriptor becomes ours. `tls`: null on a port without encryption.
+  ClientSocket(int descriptor, std::unique_ptr<TlsStream> tls)
+      : descriptor_(descriptor), tls_(std::move(tls)) {}
+  /// Only before `open` or when it is closed.
   ~ClientSocket() override;
 
-  /// Serves `session`, until that is told `close`. Then `on_closed` is called, once: it must not
-  /// destroy the connection, which may still be at work.
-  void open(SessionHalf& session, std::function<void()> on_closed);
+  /// Its session is that one. Before `open`.
+  void serve(ClientSession& session) { session_ = &session; }
 
-  /// The client has not taken all that was offered to it, and nothing since.
-  [[nodiscard]] std::optional<Time> stalled_since() const { return stalled_since_; }
+  /// From now on it belongs to that thread, as all other calls do.
+  void open(IoThread& thread);
 
-  [[nodiscard]] int descriptor() const { return stream_.descriptor(); }
+  void obey(Order& order);
 
-  [[nodiscard]] bool takes_output() const override { return outbox_.size() < kOutboxBytesMax; }
-  void give(std::string& bytes, Lsn lsn) override;
-  bool send_durable(Lsn durable) override;
-  void read_on() override;
-  void finish() override;
-  void drop() override;
+  // What it asked the thread for.
+  void send_again();
+  void receive_again() { look_for_input(); }
+  void await_input();
 
-  void on_ready() override;
-  void on_wait() override;
-  [[nodiscard]] bool on_served_again() override;
-  void expire(Time now) override;
+  [[nodiscard]] int descriptor() const { return descriptor_; }
 
  private:
-  enum class Served {
-    kNow,
-    kEndIsNext,  ///< nothing is left but the end of what the client sends
-    kNotYet      ///< it waits for the next turn
-  };
-
   void on_input() override;
   void on_room() override;
   [[nodiscard]] bool is_serving() const;
-  [[nodiscard]] bool may_receive();
-  void hold();
-  [[nodiscard]] Served serve_input();
-  [[nodiscard]] Served receive(std::size_t share);
+  void look_for_input();
+  void receive();
   void hand_on(const Stream::Received& received);
-  void send_covered(Lsn durable);
+  void drain();
+  void read_on();
+  void hold();
+  void send();
+  [[nodiscard]] bool send_covered();
+  void await_sending();
+  [[nodiscard]] Arrival& tell();
   void move(ConnectionEvent event);
-  void linger();
-  void lose();
-  void close(ConnectionEvent event);
+  void finish();
+  void close(ConnectionEvent event, bool is_broken);
 
-  Stream stream_;
-  Parts& parts_;
-  SessionHalf* session_ = nullptr;
-  std::function<void()> on_closed_;
+  const int descriptor_;
+  std::unique_ptr<TlsStream> tls_;  ///< before `open`
+  std::optional<Stream> stream_;    ///< since then
+  IoThread* thread_ = nullptr;
+  ClientSession* session_ = nullptr;
   ConnectionState state_ = ConnectionState::kOpen;
-  bool is_broken_ = false;  ///< and not by us
-  bool has_input_ = false;  ///< as far as the stream has told
-  bool has_room_ = false;   ///< the stream has told so, and the session was not told
+  bool is_handed_on_ = false;  ///< the session has not taken the input that was handed on last
+  bool has_input_ = false;     ///< as far as the stream has told
+  bool is_listed_ = false;     ///< the thread is to send again
+  bool has_told_over_ = false;
+  bool is_told_full_ = false;
+  Order::Then ending_ = Order::Then::kNothing;  ///< what was ordered for when all is sent
+  std::string input_;                           ///< what was handed on, if it is longer
+  std::size_t untold_bytes_ = 0;                ///< that were sent
   Outbox outbox_;
-  std::optional<Time> stalled_since_;
 };
 
 }  // namespace millrace::server

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/check.hpp"
 
@@ -9,10 +10,6 @@ namespace millrace::server {
 
 Connections::Connections(Parts parts)
     : parts_(std::move(parts)),
-      socket_parts_{.poller = parts_.poller,
-                    .ticker = parts_.ticker,
-                    .clock = parts_.clock,
-                    .log = parts_.log},
       kept_input_({.turn = parts_.turn,
                    .ticker = parts_.ticker,
                    .clock = parts_.clock,
@@ -23,39 +20,79 @@ Connections::Connections(Parts parts)
                      .clock = parts_.clock,
                      .log = parts_.log,
                      .kept = kept_input_,
-                     .input_share = TurnBudget(parts_.clock),
-                     .resume_share = TurnBudget(parts_.clock),
-                     .is_fetch_strict = parts_.is_fetch_strict} {}
+                     .is_fetch_strict = parts_.is_fetch_strict},
+      budget_(parts_.clock) {
+  parts_.net.serve(*this);
+}
+
+Connections::~Connections() {
+  end();
+}
 
 void Connections::add(int descriptor, std::unique_ptr<TlsStream> tls,
                       std::unique_ptr<Session> session) {
-  all_.emplace_back(descriptor, std::move(tls), std::move(session), socket_parts_, session_parts_);
-  const auto added = std::prev(all_.end());
-  // The call that closes it may still be at work with it, so it is removed later.
-  added->socket_half.open(added->session_half, [this, added] {
-    closed_.push_back(added);
-    parts_.turn.request();
-  });
+  auto socket = std::make_unique<ClientSocket>(descriptor, std::move(tls));
+  IoThread& thread = parts_.net.sockets();
+  Client& client = all_.emplace_back(std::move(session), *socket, thread.orders(), session_parts_);
+  client.place = std::prev(all_.end());
+  client.descriptor = descriptor;
+  socket->serve(client);
+  thread.add(std::move(socket));
+  client.start();
 }
+
+// ---- serving ------------------------------------------------------------------------------------
+
+/// Those that are gone come first.
+void Connections::serve(Batch<Arrival>& arrived) {
+  bool has_ended = false;
+  for (const Arrival& arrival : arrived.values()) {
+    if (!arrival.input.empty()) continue;
+    take(arrival);
+    has_ended = has_ended || arrival.is_end;
+  }
+  // Also those that had an answer to come, which has been sent by now.
+  if (has_ended) {
+    parts_.net.take_more(later_);
+    for (const Arrival& arrival : later_.values()) take(arrival);
+  }
+  for (const Arrival& arrival : arrived.values()) {
+    if (!arrival.input.empty()) take(arrival);
+  }
+  if (!parts_.turn.is_paused()) serve_ready();
+}
+
+void Connections::take(const Arrival& arrival) {
+  arrival.to->take(arrival);
+  if (!arrival.is_gone) return;
+  closed_.push_back(static_cast<Client*>(arrival.to));
+  parts_.turn.request();
+}
+
+bool Connections::has_ready() const {
+  return !session_parts_.ready.empty() && !parts_.turn.is_paused();
+}
+
+/// In turn, until the turn is long enough or has brought enough output. The others come first in
+/// the next one.
+void Connections::serve_ready() {
+  std::deque<ClientSession*>& ready = session_parts_.ready;
+  budget_.reset();
+  for (int round = 0; round < kRoundsPerTurn && !ready.empty(); ++round) {
+    for (std::size_t left = ready.size(); left > 0; --left) {
+      if (session_parts_.unsent.turn_bytes >= kTurnOutputBytesMax || budget_.is_over()) return;
+      ClientSession* const client = ready.front();
+      ready.pop_front();
+      if (client != nullptr) client->serve();
+    }
+  }
+}
+
+// ---- limits -------------------------------------------------------------------------------------
 
 void Connections::limit_unsent() {
-  session_parts_.input_share.reset();
-  session_parts_.resume_share.reset();
   session_parts_.unsent.turn_bytes = 0;
-  session_parts_.unsent.turn_sent_bytes = 0;
   if (session_parts_.unsent.bytes > parts_.unsent_bytes_max) drop_slow_readers();
-}
-
-/// Others are served in between, however many leave.
-void Connections::remove_closed() {
-  for (std::size_t count = std::min(closed_.size(), kRemovalsPerTurn); count > 0; --count) {
-    const auto entry = closed_.front();
-    closed_.pop_front();
-    const int descriptor = entry->socket_half.descriptor();
-    all_.erase(entry);
-    if (parts_.on_removed) parts_.on_removed(descriptor);
-  }
-  if (!closed_.empty()) parts_.turn.request();
 }
 
 /// Replies that nobody reads must not take all memory. Those that are dropped hold more than an
@@ -63,33 +100,55 @@ void Connections::remove_closed() {
 void Connections::drop_slow_readers() {
   CHECK(!all_.empty());
   const std::size_t share = parts_.unsent_bytes_max / all_.size();
-  std::vector<Entry*> stalled;
-  for (Entry& entry : all_) {
-    if (entry.socket_half.stalled_since() && entry.session_half.unsent_bytes() > share) {
-      stalled.push_back(&entry);
-    }
+  std::vector<Client*> stalled;
+  for (Client& client : all_) {
+    if (client.stalled_since() && client.unsent_bytes() > share) stalled.push_back(&client);
   }
-  std::stable_sort(stalled.begin(), stalled.end(), [](const Entry* a, const Entry* b) {
-    return *a->socket_half.stalled_since() < *b->socket_half.stalled_since();
+  std::stable_sort(stalled.begin(), stalled.end(), [](const Client* a, const Client* b) {
+    return *a->stalled_since() < *b->stalled_since();
   });
-  const std::size_t before = session_parts_.unsent.bytes;
+  std::size_t bytes = 0;
   std::size_t count = 0;
-  for (Entry* entry : stalled) {
-    if (session_parts_.unsent.bytes <= parts_.unsent_bytes_max) break;
-    entry->socket_half.drop();
+  for (Client* client : stalled) {
+    if (session_parts_.unsent.bytes - bytes <= parts_.unsent_bytes_max) break;
+    bytes += client->unsent_bytes();
+    client->drop();
     ++count;
   }
   if (count == 0) return;
-  parts_.log.event("slow_readers_dropped",
-                   {{"connections", count}, {"bytes", before - session_parts_.unsent.bytes}});
+  parts_.log.event("slow_readers_dropped", {{"connections", count}, {"bytes", bytes}});
+}
+
+// ---- the end ------------------------------------------------------------------------------------
+
+/// Others are served in between, however many leave.
+void Connections::remove_closed() {
+  for (std::size_t count = std::min(closed_.size(), kRemovalsPerTurn); count > 0; --count) {
+    Client& client = *closed_.front();
+    closed_.pop_front();
+    const int descriptor = client.descriptor;
+    client.forget_socket();
+    all_.erase(client.place);
+    if (parts_.on_removed) parts_.on_removed(descriptor);
+  }
+  if (!closed_.empty()) parts_.turn.request();
 }
 
 void Connections::stop() {
-  for (Entry& entry : all_) entry.session_half.stop();
+  for (Client& client : all_) client.stop();
 }
 
 void Connections::drop_all() {
-  for (Entry& entry : all_) entry.socket_half.drop();
+  for (Client& client : all_) client.drop();
+}
+
+void Connections::end() {
+  drop_all();
+  while (!all_.empty()) {
+    parts_.net.exchange();
+    remove_closed();
+  }
+  parts_.net.exchange();
 }
 
 }  // namespace millrace::server

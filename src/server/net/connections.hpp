@@ -5,12 +5,12 @@
 #include <functional>
 #include <list>
 #include <memory>
-#include <vector>
 
 #include "core/ports/session.hpp"
-#include "server/net/client_socket.hpp"
+#include "server/net/net.hpp"
 #include "server/net/tls.hpp"
 #include "server/turn/client_session.hpp"
+#include "server/turn/turn_budget.hpp"
 
 namespace millrace::server {
 
@@ -18,11 +18,11 @@ namespace millrace::server {
 /// dropped: see `Connections::drop_slow_readers`.
 inline constexpr std::size_t kUnsentBytesMax = std::size_t{256} << 20;
 
-/// All clients of the job ports: for each both halves of its connection.
-class Connections {
+/// All clients of the job ports: their sessions, which are served in turn.
+class Connections final : public Net::Sessions {
  public:
   struct Parts {
-    Poller& poller;
+    Net& net;
     Turn& turn;
     Ticker& ticker;
     Clock& clock;
@@ -35,6 +35,7 @@ class Connections {
   };
 
   explicit Connections(Parts parts);
+  ~Connections() override;
   Connections(const Connections&) = delete;
   Connections& operator=(const Connections&) = delete;
 
@@ -44,8 +45,8 @@ class Connections {
   /// Those that were closed and not removed yet included.
   [[nodiscard]] std::size_t count() const { return all_.size(); }
 
-  /// To be called once a turn: counts the turn's time and output anew, and drops clients that do
-  /// not read when too much waits to be sent.
+  /// To be called once a turn: counts the turn's output anew, and drops clients that do not read
+  /// when too much waits to be sent.
   void limit_unsent();
 
   /// Removes some of those that were closed.
@@ -56,28 +57,37 @@ class Connections {
 
   void drop_all();
 
+  /// Drops and removes them all, when there is no further turn to do it in.
+  void end();
+
+  void serve(Batch<Arrival>& arrived) override;
+  [[nodiscard]] bool has_ready() const override;
+
  private:
-  /// The session half is destroyed first, which drops the connection.
-  struct Entry {
-    ClientSocket socket_half;
-    ClientSession session_half;
-    Entry(int descriptor, std::unique_ptr<TlsStream> tls, std::unique_ptr<Session> session,
-          ClientSocket::Parts& socket_parts, ClientSession::Parts& session_parts)
-        : socket_half(descriptor, std::move(tls), socket_parts),
-          session_half(std::move(session), socket_half, session_parts) {}
+  struct Client : ClientSession {
+    using ClientSession::ClientSession;
+    std::list<Client>::iterator place;
+    int descriptor = -1;  ///< of its socket, as a name
   };
 
+  void take(const Arrival& arrival);
+  void serve_ready();
   void drop_slow_readers();
 
   const Parts parts_;
-  ClientSocket::Parts socket_parts_;
   KeptInput kept_input_;
   ClientSession::Parts session_parts_;
-  std::deque<std::list<Entry>::iterator> closed_;
-  std::list<Entry> all_;
+  TurnBudget budget_;
+  Batch<Arrival> later_;
+  std::deque<Client*> closed_;
+  std::list<Client> all_;
 };
 
 /// To close a socket takes the system several microseconds.
 inline constexpr std::size_t kRemovalsPerTurn = 16;
+
+/// How often a client is served in a turn, a little each time, while it has more: then the turn's
+/// replies leave.
+inline constexpr int kRoundsPerTurn = kInputShareBytes / kServedBytes;
 
 }  // namespace millrace::server

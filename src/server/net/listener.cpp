@@ -61,11 +61,11 @@ Outcome<Done> Listener::listen(Accept accept) {
 
 void Listener::await_client() {
   door_->acceptor.async_wait(Door::Acceptor::wait_read, [door = door_](const asio::error_code&) {
-    if (door->owner != nullptr) door->owner->parts_.poller.serve(*door->owner);
+    if (door->owner != nullptr) door->owner->accept();
   });
 }
 
-void Listener::on_ready() {
+void Listener::accept() {
   for (int i = 0; i < kAcceptsPerTurn; ++i) {
     // Whoever is let in may close the port.
     if (!door_) return;
@@ -119,7 +119,6 @@ void Listener::expire(Time) {
 void Listener::close() {
   if (descriptor() < 0) return;
   parts_.ticker.plan(*this, kNever);
-  parts_.poller.forget(*this);
   bound_.remove_file();
   if (door_) {
     door_->owner = nullptr;

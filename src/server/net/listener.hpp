@@ -15,7 +15,7 @@
 namespace millrace::server {
 
 /// An open port: a TCP address or a unix socket.
-class Listener final : private Pollee, private Deadline {
+class Listener final : private Deadline {
  public:
   struct Parts {
     Poller& poller;
@@ -52,7 +52,7 @@ class Listener final : private Pollee, private Deadline {
  private:
   struct Door;
 
-  void on_ready() override;
+  void accept();
   void expire(Time now) override;
   [[nodiscard]] bool accept_one();
   void await_client();

@@ -7,8 +7,6 @@
 #include <asio/steady_timer.hpp>
 #include <utility>
 
-#include "base/check.hpp"
-
 namespace millrace::server {
 namespace {
 
@@ -52,36 +50,12 @@ asio::io_context& Poller::context() {
   return waiting_->context;
 }
 
-void Poller::serve(Pollee& pollee) {
-  if (!std::exchange(pollee.is_ready_, true)) ready_.add(pollee);
-}
-
-void Poller::serve_first(Pollee& pollee) {
-  if (std::exchange(pollee.is_ready_, true)) {
-    first_.remove(pollee);
-    ready_.remove(pollee);
-  }
-  first_.add(pollee);
-}
-
-void Poller::serve_again(Pollee& pollee) {
-  if (!std::exchange(pollee.is_queued_, true)) queued_.add(pollee);
-}
-
-void Poller::serve_before_wait(Pollee& pollee) {
+void Poller::before_wait(Pollee& pollee) {
   if (!std::exchange(pollee.waits_, true)) before_wait_.add(pollee);
 }
 
 void Poller::forget(Pollee& pollee) {
   if (std::exchange(pollee.waits_, false)) before_wait_.remove(pollee);
-  if (std::exchange(pollee.is_ready_, false)) {
-    first_.remove(pollee);
-    ready_.remove(pollee);
-  }
-  queued_.remove(pollee);
-  serving_.remove(pollee);
-  unserved_.remove(pollee);
-  pollee.is_queued_ = false;
 }
 
 // ---- from other threads -------------------------------------------------------------------------
@@ -98,7 +72,9 @@ void Poller::wake() {
   if (!is_woken_.exchange(true)) asio::post(waiting_->context, [] {});
 }
 
-void Poller::call_posted() {
+void Poller::run_posted() {
+  // Before it is looked: what comes after that wakes the next wait.
+  if (!is_woken_.exchange(false)) return;
   std::vector<std::function<void()>> calls;
   {
     const std::lock_guard guard(mutex_);
@@ -107,22 +83,14 @@ void Poller::call_posted() {
   for (const std::function<void()>& call : calls) call();
 }
 
-// ---- a turn's share -----------------------------------------------------------------------------
+// ---- the wait -----------------------------------------------------------------------------------
 
 void Poller::take(Duration longest) {
-  wait(queued_.is_empty() ? longest : Duration{});
-  // Before what is posted is looked at: what comes after that wakes the next wait.
-  const bool is_woken = is_woken_.exchange(false);
-  serving_.swap(queued_);
-  served_ = first_.size() + ready_.size() + serving_.size();
-  serve_all(first_);
-  serve_all(ready_);
-  serve_queued();
-  if (is_woken) call_posted();
+  wait(longest);
+  run_posted();
 }
 
 void Poller::wait(Duration longest) {
-  CHECK(serving_.is_empty());
   before_wait_.call_each([](Pollee& pollee) {
     pollee.waits_ = false;
     pollee.on_wait();
@@ -136,28 +104,6 @@ void Poller::wait(Duration longest) {
     ++handled;
   }
   while (handled < kHandlersMax && context.poll_one() > 0) ++handled;
-}
-
-void Poller::serve_all(CallList<Pollee>& ready) {
-  ready.call_each([](Pollee& pollee) {
-    pollee.is_ready_ = false;
-    pollee.on_ready();
-  });
-  ready.clear();
-}
-
-void Poller::serve_queued() {
-  serving_.call_each([](Pollee& pollee) { pollee.is_queued_ = false; });
-  serving_.call_each([this](Pollee& pollee) {
-    if (pollee.on_served_again() || std::exchange(pollee.is_queued_, true)) return;
-    unserved_.add(pollee);
-  });
-  serving_.clear();
-  has_turned_away_ = !unserved_.is_empty();
-  // Before those that have been served by now and want more.
-  queued_.call_each([this](Pollee& pollee) { unserved_.add(pollee); });
-  queued_.clear();
-  queued_.swap(unserved_);
 }
 
 }  // namespace millrace::server

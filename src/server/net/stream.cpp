@@ -172,7 +172,7 @@ Stream::Received Stream::receive_raw(ReceiveBuffer& buffer, std::size_t bytes_ma
   const std::string_view first = wire_->take_first();
   // Less than there was room for is all that there was (epoll(7)).
   if (!first.empty() && first.size() < kFirstBytes) {
-    return {.bytes = first, .is_empty = !wire_->is_failed};
+    return {.bytes = first, .is_in_place = true, .is_empty = !wire_->is_failed};
   }
   first.copy(buffer.arrived.data(), first.size());
   const bool has_told_all = wire_->is_over || wire_->is_failed || wire_->is_reading;
@@ -199,6 +199,7 @@ void Stream::decrypt(ReceiveBuffer& buffer, Received& received) {
   buffer.decrypted.clear();
   const bool is_whole = tls_->receive(received.bytes, buffer.decrypted);
   received.bytes = buffer.decrypted;
+  received.is_in_place = false;
   if (tls_->has_unread()) received.is_empty = false;
   received.is_end = tls_->is_input_over();
   received.has_opened = !was_open && tls_->is_open();

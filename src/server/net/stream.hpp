@@ -55,12 +55,13 @@ class Stream {
   void stop();
 
   struct Received {
-    std::string_view bytes;   ///< valid until the next call
-    bool is_nothing = false;  ///< nothing had arrived
-    bool is_end = false;      ///< after these bytes the client sends nothing more
-    bool is_empty = false;    ///< nothing is left to receive, but for the end if it has come
-    bool is_failed = false;   ///< after these bytes the connection is broken
-    bool has_opened = false;  ///< `send` may take more now
+    std::string_view bytes;    ///< valid until the next call for any stream
+    bool is_in_place = false;  ///< valid until `await_input`
+    bool is_nothing = false;   ///< nothing had arrived
+    bool is_end = false;       ///< after these bytes the client sends nothing more
+    bool is_empty = false;     ///< nothing is left to receive, but for the end if it has come
+    bool is_failed = false;    ///< after these bytes the connection is broken
+    bool has_opened = false;   ///< `send` may take more now
   };
 
   /// What has arrived, once, and no more than `bytes_max` of it (at least `kFirstBytes`, at most

@@ -92,12 +92,12 @@ void RelayedConnection::finish_connecting(const std::error_code& problem) {
   to_leader_.emplace(client_, leader_);
   to_client_.emplace(leader_, client_);
   parts_.tell(Event::kReached);
-  on_ready();
+  pass_on();
 }
 
 // ---- afterwards ---------------------------------------------------------------------------------
 
-void RelayedConnection::on_ready() {
+void RelayedConnection::pass_on() {
   const auto self = shared_from_this();  // its owner lets it go at the end
   for (RelayPipe* pipe : {&*to_leader_, &*to_client_}) {
     if (!pipe->waits()) pipe->work(parts_.room);
@@ -105,12 +105,12 @@ void RelayedConnection::on_ready() {
   // A leader that takes nothing more may have sent its last answers: they come first.
   const bool is_over = to_client_->state() != RelayPipe::State::kOpen ||
                        to_leader_->state() == RelayPipe::State::kSenderBroken;
-  is_over ? end() : parts_.poller.serve_before_wait(*this);
+  is_over ? end() : parts_.poller.before_wait(*this);
 }
 
 void RelayedConnection::on_wait() {
   const auto serve = [self = shared_from_this()](const std::error_code&) {
-    if (self->phase_ == Phase::kRelaying) self->parts_.poller.serve(*self);
+    if (self->phase_ == Phase::kRelaying) self->pass_on();
   };
   to_leader_->wait(serve);
   to_client_->wait(serve);

@@ -69,7 +69,7 @@ class RelayedConnection : public std::enable_shared_from_this<RelayedConnection>
  private:
   void finish_connecting(const std::error_code& problem);
   void close_leader();
-  void on_ready() override;
+  void pass_on();
   void on_wait() override;
   void end();
 

@@ -8,14 +8,14 @@
 
 namespace millrace::server {
 
-ClientSession::ClientSession(std::unique_ptr<Session> session, SocketHalf& socket, Parts& parts)
-    : session_(std::move(session)), socket_(socket), parts_(parts) {
+ClientSession::ClientSession(std::unique_ptr<Session> session, ClientSocket& socket,
+                             Batch<Order>& orders, Parts& parts)
+    : session_(std::move(session)), socket_(socket), orders_(orders), parts_(parts) {
   parts_.turn.join(*session_, *this);
 }
 
 ClientSession::~ClientSession() {
-  socket_.drop();
-  CHECK(!session_ && unsent_bytes_ == 0);
+  CHECK(!session_ && unsent_bytes_ == 0 && !is_ready_);
 }
 
 // ---- the session --------------------------------------------------------------------------------
@@ -24,7 +24,7 @@ ClientSession::~ClientSession() {
 /// its connection and nobody else anything. Memory that cannot be had ends the process before.
 template <typename Call>
 void ClientSession::call_session(Call call) {
-  CHECK(session_);
+  CHECK(session_ && !is_closing_);
   try {
     call(*session_, parts_.clock.now());
     count_unsent();
@@ -32,7 +32,7 @@ void ClientSession::call_session(Call call) {
     parts_.turn.enlist(*this);
   } catch (const std::exception& exception) {
     parts_.log.event("session_failed", {{"error", exception.what()}});
-    socket_.drop();
+    drop();
   }
 }
 
@@ -40,52 +40,73 @@ void ClientSession::start() {
   call_session([](Session& session, Time now) { session.start(now); });
 }
 
+void ClientSession::get_ready() {
+  if (!std::exchange(is_ready_, true)) parts_.ready.push_back(this);
+}
+
+void ClientSession::serve() {
+  is_ready_ = false;
+  if (!session_ || is_closing_) return;
+  bool has_executed = true;
+  if (must_end_session_input()) {
+    end_session_input();
+  } else if (std::exchange(is_due_, false) || (session_->wants_resume() && takes_output())) {
+    call_session([](Session& session, Time now) { session.resume(now); });
+  } else {
+    has_executed = execute_input();
+  }
+  if (!has_executed || !session_ || is_closing_) return;
+  if (has_more()) get_ready();
+  parts_.turn.answer_early(*this);
+}
+
+bool ClientSession::has_more() const {
+  if (must_end_session_input() || is_due_) return true;
+  return (takes_output() && session_->wants_resume()) || (!arrived_.empty() && wants_input());
+}
+
+// ---- its input ----------------------------------------------------------------------------------
+
+void ClientSession::take(const Arrival& arrival) {
+  if (arrival.sent_bytes > 0) sent(arrival.sent_bytes);
+  if (arrival.is_full && !stalled_since_) stalled_since_ = parts_.clock.now();
+  if (arrival.is_over && session_) close(arrival.is_broken);
+  if (arrival.is_gone) return parts_.ticker.plan(*this, kNever);
+  if (!session_ || is_closing_) return;
+  if (arrival.input.empty()) {
+    if (arrival.is_end) end_input();
+    return;
+  }
+  CHECK(arrived_.empty() && input_ == Input::kAwaited);
+  arrived_ = arrival.input;
+  is_end_next_ = arrival.is_end;
+  input_ = Input::kArrived;
+  get_ready();
+}
+
 bool ClientSession::wants_input() const {
-  if (!session_ || is_stopping_ || is_input_over_ || !socket_.takes_output()) return false;
+  if (!session_ || is_closing_ || is_stopping_ || !takes_output()) return false;
   return session_->wants_input() && !session_->wants_close();
 }
 
-std::size_t ClientSession::input_share() {
-  const bool is_short = is_brief();
-  // A short command may have a long reply.
-  const bool waits =
-      is_short ? parts_.unsent.turn_bytes >= 2 * kTurnOutputBytesMax : is_over(parts_.input_share);
-  if (!waits) return is_short ? kBriefInputBytes : kInputShareBytes;
-  // The next turn measures anew.
-  parts_.turn.request();
-  return 0;
-}
-
-bool ClientSession::is_brief() const {
-  return is_brief_ && session_ && !session_->wants_resume() && session_->unrendered_bytes() == 0;
-}
-
-/// A client that is turned away is enlisted for when it may go on.
-bool ClientSession::offer_input() {
-  if (!wants_input()) return false;
-  if (parts_.turn.is_paused()) {
-    parts_.turn.enlist_after_pause(*this);
-    return false;
-  }
-  return parts_.kept.admits(*this);
+/// False: the session would not take it now.
+bool ClientSession::execute_input() {
+  if (arrived_.empty() || !wants_input() || !parts_.kept.admits(*this)) return false;
+  const std::string_view piece = arrived_.substr(0, kServedBytes);
+  arrived_.remove_prefix(piece.size());
+  call_session([piece](Session& session, Time now) { session.receive(piece, now); });
+  if (session_ && !is_closing_ && arrived_.empty() && is_end_next_) end_input();
+  return true;
 }
 
 void ClientSession::ask_again() {
-  parts_.turn.enlist(*this);
-}
-
-void ClientSession::receive(std::string_view bytes) {
-  const std::uint64_t before = session_->output_end();
-  call_session([bytes](Session& session, Time now) { session.receive(bytes, now); });
-  if (!session_) return;
-  is_brief_ =
-      bytes.size() < kBriefInputBytes && session_->output_end() - before <= kShortOutputBytes;
-  parts_.turn.answer_early(*this);
+  arrived_.empty() ? parts_.turn.enlist(*this) : get_ready();
 }
 
 void ClientSession::end_input() {
   CHECK(!is_input_over_);
   is_input_over_ = true;
+  input_ = Input::kOver;
   end_session_input();
   // A client that has closed shall be gone when the commands of others are executed in this turn.
   // That is so unless a reply to it waits for the disk, which must not leave without what it is
@@ -93,74 +114,51 @@ void ClientSession::end_input() {
   if (session_) parts_.turn.bind_at_once(*this);
 }
 
-void ClientSession::resume(Time) {
-  if (!session_ || parts_.turn.is_paused()) return;
-  if (must_end_session_input()) return finish_session();
-  if (!session_->wants_resume()) return;
-  // Not by what is received in a turn: that could be too much in each of them.
-  is_turned_away_ = is_over(parts_.resume_share);
-  if (is_turned_away_) return;
-  call_session([](Session& session, Time now) { session.resume(now); });
+void ClientSession::end_session_input() {
+  has_ended_session_input_ = true;
+  call_session([](Session& session, Time now) { session.end_of_input(now); });
 }
 
 void ClientSession::expire(Time now) {
-  if (!session_ || session_->close_at() <= now) return socket_.drop();
-  // Afterwards it is planned again, and comes at once.
-  if (parts_.turn.is_paused()) return parts_.turn.enlist_after_pause(*this);
-  call_session([](Session& session, Time at) { session.resume(at); });
-}
-
-/// Whether the turn has lasted for that share, or has brought enough output.
-bool ClientSession::is_over(TurnBudget& share) const {
-  return parts_.unsent.turn_bytes >= kTurnOutputBytesMax || share.is_over();
-}
-
-/// Its `bind` then sends what this turn does not.
-bool ClientSession::waits_for_next_turn() const {
-  return parts_.unsent.turn_sent_bytes >= kTurnSentBytesMax && unsent_bytes_ > kShortOutputBytes;
+  if (!session_) return order(Order::Then::kDrop);
+  if (session_->close_at() <= now) return drop();
+  is_due_ = true;
+  get_ready();
 }
 
 // ---- its output ---------------------------------------------------------------------------------
 
-std::optional<Lsn> ClientSession::bind(Lsn lsn, Lsn durable) {
-  if (!session_) return std::nullopt;
-  // What does not fit stays with the session, which then does nothing more, until `settle` enlists.
-  if (socket_.takes_output() && !session_->output().empty()) {
-    const Lsn needs = parts_.is_fetch_strict ? kWholeLog : session_->output_needs();
-    // Replies leave in order: none waits for less than the one before it. And one that tells of
-    // nothing waits while this server may not answer.
-    bound_ = std::max(bound_, std::min(std::max<Lsn>(needs, 1), lsn));
-    std::string output = session_->take_output(std::exchange(parts_.unsent.spare, {}));
-    socket_.give(output, bound_);
-    parts_.unsent.spare = std::move(output);
-  }
+std::optional<Lsn> ClientSession::bind(Lsn lsn) {
+  if (!session_ || is_closing_) return std::nullopt;
   count_unsent();  // What was delivered to the session is not counted yet.
-  if (waits_for_next_turn()) {
-    parts_.turn.enlist(*this);
+  // What does not fit stays with the session, which then does nothing more, until more was sent.
+  if (!takes_output() || session_->output().empty()) {
+    const Order::Then then = settle();
+    if (then != Order::Then::kNothing) order(then);
     return std::nullopt;
   }
-  const bool waits = socket_.send_durable(durable);
-  settle();
-  return waits && session_ ? std::optional(bound_) : std::nullopt;
-}
-
-void ClientSession::send_durable(Lsn durable) {
-  if (waits_for_next_turn()) return parts_.turn.enlist(*this);
-  (void)socket_.send_durable(durable);
-  settle();
-}
-
-/// In a turn, which knows what may be sent by now.
-void ClientSession::has_room() {
-  parts_.turn.enlist(*this);
+  const Lsn needs = parts_.is_fetch_strict ? kWholeLog : session_->output_needs();
+  // Replies leave in order: none waits for less than the one before it. And one that tells of
+  // nothing waits while this server may not answer.
+  bound_ = std::max(bound_, std::min(std::max<Lsn>(needs, 1), lsn));
+  Order& order = orders_.add();
+  order.to = &socket_;
+  order.output = session_->take_output(std::move(order.output));
+  order.lsn = bound_;
+  given_bytes_ = session_->output_end();
+  order.then = settle();
+  return bound_;
 }
 
 void ClientSession::sent(std::size_t bytes) {
-  CHECK(bytes <= unsent_bytes_);
   sent_bytes_ += bytes;
-  parts_.unsent.turn_sent_bytes += bytes;
+  CHECK(session_ && sent_bytes_ <= given_bytes_);
+  stalled_since_.reset();
   session_->sent(bytes);
   count_unsent();
+  if (!is_closing_ && (has_more() || !session_->output().empty() || input_ == Input::kHeld)) {
+    parts_.turn.enlist(*this);
+  }
 }
 
 void ClientSession::count_unsent() {
@@ -169,25 +167,42 @@ void ClientSession::count_unsent() {
   const std::size_t unrendered = session_ ? session_->unrendered_bytes() : 0;
   CHECK(all.bytes >= unsent_bytes_ + unrendered_bytes_);
   if (bytes > unsent_bytes_) all.turn_bytes += bytes - unsent_bytes_;
-  all.bytes += bytes + unrendered;
   all.bytes -= unsent_bytes_ + unrendered_bytes_;
+  all.bytes += bytes + unrendered;
   unsent_bytes_ = bytes;
   unrendered_bytes_ = unrendered;
 }
 
-/// Looks at what follows from the session's state and from what was sent.
-void ClientSession::settle() {
-  if (!session_) return;
-  if (unsent_bytes_ == 0 && is_all_answered()) return socket_.finish();
-  parts_.ticker.plan(*this, std::min(session_->close_at(), session_->wake_at()));
-  // Whatever there is to do then is looked for then.
-  if (parts_.turn.is_paused()) return parts_.turn.enlist_after_pause(*this);
-  const bool has_more = session_->wants_resume() || !session_->output().empty();
-  if ((has_more && socket_.takes_output()) || must_end_session_input()) {
-    std::exchange(is_turned_away_, false) ? parts_.turn.enlist_first(*this)
-                                          : parts_.turn.enlist(*this);
+/// Looks at what follows from the session's state, when its output was given.
+Order::Then ClientSession::settle() {
+  if (session_->output().empty() && is_all_answered()) {
+    is_closing_ = true;
+    // A client that has all its answers is gone at once. Another one when its socket says so.
+    if (given_bytes_ == sent_bytes_) close(false);
+    return is_stopping_ ? Order::Then::kEnd : Order::Then::kFinish;
   }
-  socket_.read_on();
+  parts_.ticker.plan(*this, std::min(session_->close_at(), session_->wake_at()));
+  if (has_more()) get_ready();
+  return next_input();
+}
+
+Order::Then ClientSession::next_input() {
+  if (input_ == Input::kAwaited || input_ == Input::kOver) return Order::Then::kNothing;
+  if (arrived_.empty() && wants_input() && parts_.kept.admits(*this)) {
+    input_ = Input::kAwaited;
+    return Order::Then::kReadOn;
+  }
+  if (input_ == Input::kHeld || (is_ready_ && !parts_.turn.is_paused())) {
+    return Order::Then::kNothing;
+  }
+  input_ = Input::kHeld;
+  return Order::Then::kHold;
+}
+
+void ClientSession::order(Order::Then then) {
+  Order& order = orders_.add();
+  order.to = &socket_;
+  order.then = then;
 }
 
 bool ClientSession::must_end_session_input() const {
@@ -201,40 +216,36 @@ bool ClientSession::is_all_answered() const {
 
 // ---- the end ------------------------------------------------------------------------------------
 
-void ClientSession::stop() {
-  // One that lingers has its answers already.
-  if (!session_) return socket_.drop();
-  is_stopping_ = true;
-  // What was sent is executed then, as always.
-  if (parts_.turn.is_paused()) return parts_.turn.enlist_after_pause(*this);
-  finish_session();
-}
-
-void ClientSession::end_session_input() {
-  has_ended_session_input_ = true;
-  call_session([](Session& session, Time now) { session.end_of_input(now); });
-}
-
 /// A client that waits for a job is answered that nothing came, and what was sent is executed. A
 /// client that has all its answers has nothing to lose.
-void ClientSession::finish_session() {
-  if (!has_ended_session_input_) end_session_input();
-  if (session_ && unsent_bytes_ == 0 && is_all_answered()) socket_.drop();
+void ClientSession::stop() {
+  // One that lingers has its answers already.
+  if (!session_) return order(Order::Then::kDrop);
+  is_stopping_ = true;
+  if (!is_closing_) get_ready();
 }
 
 void ClientSession::drop() {
-  socket_.drop();
+  is_closing_ = true;
+  order(Order::Then::kDrop);
 }
 
-void ClientSession::close(bool is_broken) noexcept {
-  if (!session_) return;
+void ClientSession::close(bool is_broken) {
+  arrived_ = {};
+  input_ = Input::kOver;
+  is_closing_ = true;
+  if (std::exchange(is_ready_, false)) {
+    std::replace(parts_.ready.begin(), parts_.ready.end(), this,
+                 static_cast<ClientSession*>(nullptr));
+  }
   parts_.kept.count(*this, 0);
   parts_.turn.leave(*session_, *this);
-  parts_.ticker.plan(*this, kNever);
+  parts_.ticker.plan(*this, parts_.clock.now() + kLingerMax);
   if (is_broken) session_->note_broken();
   session_->close(parts_.clock.now());
   session_.reset();
   count_unsent();
+  stalled_since_.reset();
   // What it held goes to others, and the journal has to know.
   parts_.turn.request();
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,10 +12,10 @@
 #include "server/process/logging.hpp"
 #include "server/turn/kept_input.hpp"
 #include "server/turn/link.hpp"
+#include "server/turn/mailbox.hpp"
 #include "server/turn/responder.hpp"
 #include "server/turn/ticker.hpp"
 #include "server/turn/turn.hpp"
-#include "server/turn/turn_budget.hpp"
 
 namespace millrace::server {
 
@@ -22,30 +23,27 @@ namespace millrace::server {
 /// sockets. One reply can exceed it. To make and to send a megabyte takes one to two milliseconds.
 inline constexpr std::size_t kTurnOutputBytesMax = std::size_t{1} << 20;
 
-/// When a turn has sent so much, output of a client with more than `kShortOutputBytes` of it waits
-/// for the next turn. A send can exceed it. So a short reply never waits for long ones.
-inline constexpr std::size_t kTurnSentBytesMax = std::size_t{1} << 20;
-inline constexpr std::size_t kShortOutputBytes = 4 * 1024;
+/// While this much of a client's output was not sent, nothing more is executed or received.
+inline constexpr std::size_t kUnsentBytesPause = 256 * 1024;
 
-/// A client that last sent less than this, and got a short reply, is brief: it is served in every
-/// turn, whatever others do. One that has not sent anything yet is not.
-inline constexpr std::size_t kBriefInputBytes = 1024;
+/// How much of a client's input is executed before the others have their turn: so a short command
+/// waits for no more than this of each of them.
+inline constexpr std::size_t kServedBytes = 4 * 1024;
+
+/// How long a connection that we close waits for the client to close too, so that what the client
+/// still sends does not make the system throw away our last reply.
+inline constexpr Duration kLingerMax = 1s;
 
 /// The output of all clients that was not sent yet. Only `ClientSession` counts it.
 struct UnsentOutput {
   std::size_t bytes = 0;
-  std::size_t turn_bytes = 0;       ///< so much was added since the turn began
-  std::size_t turn_sent_bytes = 0;  ///< and so much was sent
-  std::string spare = {};           ///< an empty buffer that is handed round
+  std::size_t turn_bytes = 0;  ///< so much was added since the turn began
 };
 
-/// The session half of a client's connection: has the session execute what arrives, and hands its
-/// output to the socket half at the end of each turn, or earlier (`Turn::answer_early`). Knows the
-/// time and the limits, and no socket.
-class ClientSession final : public SessionHalf,
-                            public Responder,
-                            public Deadline,
-                            private InputKeeper {
+/// The session half of a client's connection, with the broker: executes what arrives, and orders
+/// its socket half to send the output at the end of each turn, or earlier (`Turn::answer_early`).
+/// Knows the time and the limits, and no socket.
+class ClientSession : public Responder, public Deadline, private InputKeeper {
  public:
   /// What all sessions use. It outlives them.
   struct Parts {
@@ -54,70 +52,93 @@ class ClientSession final : public SessionHalf,
     Clock& clock;
     const Log& log;
     KeptInput& kept;
-    TurnBudget input_share;   ///< of those that send much
-    TurnBudget resume_share;  ///< of those that have more to execute
     /// A reply that hands out a job waits for everything that was recorded before it, as all others
     /// do, and so for the reservation.
     bool is_fetch_strict = false;
     UnsentOutput unsent = {};
+    /// Those that have something to execute, in turn; null: it was closed meanwhile.
+    std::deque<ClientSession*> ready = {};
   };
 
-  ClientSession(std::unique_ptr<Session> session, SocketHalf& socket, Parts& parts);
-  /// Drops the connection if it is still there.
+  /// `orders` are for the thread of `socket`.
+  ClientSession(std::unique_ptr<Session> session, ClientSocket& socket, Batch<Order>& orders,
+                Parts& parts);
   ~ClientSession() override;
   ClientSession(const ClientSession&) = delete;
   ClientSession& operator=(const ClientSession&) = delete;
 
+  /// The client is connected. Called once, first.
+  void start();
+
+  /// What its socket says, but for input: that waits for `serve`.
+  void take(const Arrival& arrival);
+
+  /// Executes a little of what there is. Called when it is the first of those that are ready.
+  void serve();
+
   /// The server stops: takes no further input, and ends the connection when everything is answered.
   void stop();
+
+  /// Ends the connection at once.
+  void drop() override;
+
+  /// Its socket is gone, and can be forgotten: the last call.
+  void forget_socket() { order(Order::Then::kForget); }
 
   /// How much output was not sent yet.
   [[nodiscard]] std::size_t unsent_bytes() const { return unsent_bytes_ + unrendered_bytes_; }
 
-  [[nodiscard]] std::size_t input_share() override;
-  [[nodiscard]] bool is_brief() const override;
-  [[nodiscard]] bool offer_input() override;
-  void start() override;
-  void receive(std::string_view bytes) override;
-  void end_input() override;
-  void sent(std::size_t bytes) override;
-  void has_room() override;
-  void close(bool is_broken) noexcept override;
+  /// The client has not taken all of its output, and none since.
+  [[nodiscard]] std::optional<Time> stalled_since() const {
+    return is_closing_ ? std::nullopt : stalled_since_;
+  }
 
-  void resume(Time now) override;
-  std::optional<Lsn> bind(Lsn lsn, Lsn durable) override;
-  void send_durable(Lsn durable) override;
-
+  std::optional<Lsn> bind(Lsn lsn) override;
   void expire(Time now) override;
 
  private:
+  /// What was ordered last of how the connection goes on.
+  enum class Input { kAwaited, kArrived, kHeld, kOver };
+
   template <typename Call>
   void call_session(Call call);
-  void settle();
+  [[nodiscard]] bool execute_input();
+  void end_input();
+  void sent(std::size_t bytes);
+  void close(bool is_broken);
+  void get_ready();
+  [[nodiscard]] Order::Then settle();
+  [[nodiscard]] Order::Then next_input();
+  [[nodiscard]] bool has_more() const;
+  void order(Order::Then then);
   void count_unsent();
   void end_session_input();
   [[nodiscard]] bool wants_input() const override;
   void ask_again() override;
-  void drop() override;
-  void finish_session();
+  [[nodiscard]] bool takes_output() const { return given_bytes_ - sent_bytes_ < kUnsentBytesPause; }
   /// It is stopped, and its session does not know yet that no more input comes.
   [[nodiscard]] bool must_end_session_input() const;
   [[nodiscard]] bool is_all_answered() const;
-  [[nodiscard]] bool is_over(TurnBudget& share) const;
-  [[nodiscard]] bool waits_for_next_turn() const;
 
   std::unique_ptr<Session> session_;  ///< null once it was closed
-  SocketHalf& socket_;
+  ClientSocket& socket_;
+  Batch<Order>& orders_;
   Parts& parts_;
+  std::string_view arrived_;  ///< of the input at hand, what was not executed yet
+  Input input_ = Input::kAwaited;
   std::uint64_t sent_bytes_ = 0;      ///< of the output since the session began
+  std::uint64_t given_bytes_ = 0;     ///< the same, of what the socket was ordered to send
   std::size_t unsent_bytes_ = 0;      ///< as counted in `Parts::unsent`
   std::size_t unrendered_bytes_ = 0;  ///< the same for what is rendered later
-  bool is_brief_ = false;             ///< see `kBriefInputBytes`
-  bool is_turned_away_ = false;       ///< the turn is long enough without this client
-  Lsn bound_ = 0;                     ///< what the output that was given last waits for
+  std::optional<Time> stalled_since_;
+  Lsn bound_ = 0;             ///< what the output that was given last waits for
+  bool is_ready_ = false;     ///< it is among `Parts::ready`
+  bool is_due_ = false;       ///< its session's `wake_at` has come
+  bool is_end_next_ = false;  ///< after `arrived_`
   bool is_input_over_ = false;
   bool is_stopping_ = false;
   bool has_ended_session_input_ = false;
+  bool is_closing_ = false;  ///< it was ordered, and nothing more is executed
 };
 
 }  // namespace millrace::server

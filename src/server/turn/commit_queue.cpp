@@ -1,7 +1,6 @@
 #include "server/turn/commit_queue.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "base/check.hpp"
@@ -91,60 +90,25 @@ void CommitQueue::hurry() {
   hurry_at_ = kNever;
 }
 
-void CommitQueue::wait(Responder& responder, Lsn lsn) {
+/// Replies that wait for the same batch, or for an earlier one than others before them, are counted
+/// with those: how many wait is not asked more precisely.
+void CommitQueue::await(Lsn lsn) {
+  if (lsn <= answerable()) return;
   if (lsn > hurried_end_) hurry();
-  Waiting& group = group_of(lsn);
-  responder.waits_at_.push_back({.lsn = group.lsn, .index = group.responders.add(responder)});
-}
-
-bool CommitQueue::has_many_waiting() const {
-  std::size_t count = 0;
-  for (const Waiting& waiting : waiting_) count += waiting.responders.size();
-  return count > kFewWaiting;
-}
-
-/// Those that wait for the batch in which `lsn` is, or which ends there. It is one of the last, or
-/// durable: then the lease is waited for.
-CommitQueue::Waiting& CommitQueue::group_of(Lsn lsn) {
-  auto batch = appended_.end();
-  while (batch != appended_.begin() && std::prev(batch)->end >= lsn) --batch;
-  const Lsn end = batch == appended_.end() ? lsn : batch->end;
-  auto group = waiting_.end();
-  while (group != waiting_.begin() && std::prev(group)->lsn >= end) --group;
-  if (group != waiting_.end() && group->lsn == end) return *group;
-  CallList<Responder> responders;
-  if (!spare_lists_.empty()) {
-    responders = std::move(spare_lists_.back());
-    spare_lists_.pop_back();
+  ++waiting_count_;
+  if (!waiting_.empty() && waiting_.back().lsn >= lsn) {
+    ++waiting_.back().count;
+  } else {
+    waiting_.push_back({.lsn = lsn, .count = 1});
   }
-  return *waiting_.insert(group, {.lsn = end, .responders = std::move(responders)});
 }
 
-void CommitQueue::forget(Responder& responder) {
-  for (const Responder::Place& place : responder.waits_at_) {
-    const auto group = std::ranges::lower_bound(waiting_, place.lsn, {}, &Waiting::lsn);
-    CHECK(group != waiting_.end() && group->lsn == place.lsn);
-    group->responders.remove_at(place.index);
-  }
-  responder.waits_at_.clear();
-}
-
-void CommitQueue::send_durable() {
+void CommitQueue::look() {
   note_durable(durable());
   measure_lag();
   const Lsn until = answerable();
   while (!waiting_.empty() && waiting_.front().lsn <= until) {
-    // The group stays in place while its members are called, so that `forget` finds them.
-    CallList<Responder>& responders = waiting_.front().responders;
-    const Lsn lsn = waiting_.front().lsn;
-    responders.call_each([until, lsn](Responder& responder) {
-      // Once for each time that it is in the group.
-      auto& places = responder.waits_at_;
-      places.erase(std::ranges::find(places, lsn, &Responder::Place::lsn));
-      responder.send_durable(until);
-    });
-    responders.clear();
-    spare_lists_.push_back(std::move(responders));
+    waiting_count_ -= waiting_.front().count;
     waiting_.pop_front();
   }
 }

@@ -3,16 +3,17 @@
 #include <cstddef>
 #include <deque>
 #include <optional>
-#include <vector>
 
 #include "core/model/meter.hpp"
 #include "core/ports/journal.hpp"
 #include "core/state/ledger.hpp"
 #include "server/process/clock.hpp"
-#include "server/turn/call_list.hpp"
-#include "server/turn/responder.hpp"
 
 namespace millrace::server {
+
+/// Measured with 1 to 200 clients and a log of three synced servers: with up to 50, two batches in
+/// flight are as fast as one or faster.
+inline constexpr std::size_t kFewWaiting = 32;
 
 /// Knows what is durable: which replies wait for which position of the log, and how far the disk
 /// is behind.
@@ -58,24 +59,20 @@ class CommitQueue {
   /// whether it still leads.
   [[nodiscard]] Lsn answerable() const { return parts_.journal.may_answer() ? durable() : 0; }
 
-  /// Calls `responder.send_durable` once everything before `lsn` is durable, which is at most
-  /// `end()`, and this server may answer.
-  void wait(Responder& responder, Lsn lsn);
+  /// A reply waits until everything before `lsn` is durable, which is at most `end()`.
+  void await(Lsn lsn);
 
-  /// `responder` is not called any more.
-  void forget(Responder& responder);
-
-  /// Looks at what has become durable, and lets the replies go that waited for it.
-  void send_durable();
+  /// Looks at what has become durable.
+  void look();
 
   /// True while so much waits for the disk that nobody should be listened to.
   [[nodiscard]] bool is_behind() const { return is_behind_; }
 
-  /// True while replies wait for the disk.
-  [[nodiscard]] bool has_waiting() const { return !waiting_.empty(); }
+  /// True while replies wait for the disk, or until this server may answer.
+  [[nodiscard]] bool has_waiting() const { return waiting_count_ > 0; }
 
-  /// Whether more replies wait for the disk than `kFewWaiting`.
-  [[nodiscard]] bool has_many_waiting() const;
+  /// Whether more of them wait than `kFewWaiting`.
+  [[nodiscard]] bool has_many_waiting() const { return waiting_count_ > kFewWaiting; }
 
   /// How much of what was appended waits for the disk, how long the oldest of it does by now, and
   /// how long batches waited so far that were not put off.
@@ -91,7 +88,7 @@ class CommitQueue {
  private:
   struct Waiting {
     Lsn lsn;
-    CallList<Responder> responders;
+    std::size_t count;  ///< of replies
   };
   struct Appended {
     Lsn end;
@@ -99,16 +96,15 @@ class CommitQueue {
     bool is_unhurried;
   };
 
-  Waiting& group_of(Lsn lsn);
   void measure_lag();
   void note_durable(Lsn durable);
 
   Parts parts_;
-  std::optional<Epoch> epoch_;                    ///< in which this server leads
-  bool is_deposed_ = false;                       ///< an append was refused
-  std::deque<Waiting> waiting_;                   ///< in the order of LSN
-  std::vector<CallList<Responder>> spare_lists_;  ///< empty ones, for their memory
-  std::deque<Appended> appended_;                 ///< and not durable yet
+  std::optional<Epoch> epoch_;     ///< in which this server leads
+  bool is_deposed_ = false;        ///< an append was refused
+  std::deque<Waiting> waiting_;    ///< in the order of LSN
+  std::size_t waiting_count_ = 0;  ///< of all of them
+  std::deque<Appended> appended_;  ///< and not durable yet
   Histogram waits_;
   Lsn end_ = 0;
   Lsn hurried_end_ = 0;  ///< up to there the journal writes without delay
@@ -119,10 +115,6 @@ class CommitQueue {
 /// How long the reservations of workers may wait to be written together with something else. A
 /// crash in between makes these jobs ready again.
 inline constexpr Duration kUnhurriedMax = std::chrono::milliseconds(5);
-
-/// Measured with 1 to 200 clients and a log of three synced servers: with up to 50, two batches in
-/// flight are as fast as one or faster.
-inline constexpr std::size_t kFewWaiting = 32;
 
 /// How much of the journal may wait for the disk, and so is held in memory, before the server stops
 /// listening, and how little before it goes on. They are several batches (kBatchBytesPause) apart,

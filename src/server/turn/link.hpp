@@ -1,80 +1,54 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "core/model/types.hpp"
 
-/// A client's connection has two halves. The socket half moves bytes and knows no session; the
-/// session half executes commands and knows no socket. What passes between them are plain values,
-/// so tests and the simulation replace either half, and socket halves can run on other threads.
+/// A client's connection has two halves: its socket is the net's, its session the broker's. They
+/// never call each other. Plain values pass between them, in two queues: see `Mailbox`.
 namespace millrace::server {
 
-/// How much a client sends, at most, before the others have their turn.
+class ClientSession;
+class ClientSocket;
+
+/// How much a client sends, at most, before its session has to take it.
 inline constexpr std::size_t kInputShareBytes = 32 * 1024;
 
-/// The session half, as the socket half sees it.
-class SessionHalf {
- public:
-  virtual ~SessionHalf() = default;
-
-  /// The client is connected. Called once, first.
-  virtual void start() = 0;
-
-  /// How much this client may send in one go, in this turn. 0: it waits for the next turn, since
-  /// others have brought so much in this one; of those that wait, the first to wait is served
-  /// first.
-  [[nodiscard]] virtual std::size_t input_share() = 0;
-
-  /// Whether this client sends little and gets short replies, so that it is served in each turn.
-  [[nodiscard]] virtual bool is_brief() const = 0;
-
-  /// Input has arrived. True: `receive` may be called now. False: the session half calls
-  /// `SocketHalf::read_on` as soon as that may have changed.
-  [[nodiscard]] virtual bool offer_input() = 0;
-
-  /// The client sent these bytes.
-  virtual void receive(std::string_view bytes) = 0;
-
-  /// The client sends nothing more. Called once.
-  virtual void end_input() = 0;
-
+/// What a socket says to its session.
+struct Arrival {
+  ClientSession* to = nullptr;
+  /// What the client sent. It stays in place, and nothing more is read, until the session orders to
+  /// read on: so a connection has no more than `kInputShareBytes` in the queue.
+  std::string_view input;
   /// The system took so many further bytes of the output.
-  virtual void sent(std::size_t bytes) = 0;
-
-  /// The socket may take output again, after it could not.
-  virtual void has_room() = 0;
-
-  /// Nothing more reaches the client. Called again, it does nothing; nothing else is called after
-  /// it. `is_broken`: the client or the network has ended the connection, and not this server.
-  virtual void close(bool is_broken) noexcept = 0;
+  std::size_t sent_bytes = 0;
+  bool is_full = false;    ///< and no more for now: the client does not read
+  bool is_end = false;     ///< after `input` the client sends nothing more
+  bool is_over = false;    ///< nothing more reaches the client: the session ends
+  bool is_broken = false;  ///< and that is by the client or the network, not by this server
+  bool is_gone = false;    ///< the last word: the socket waits to be forgotten
 };
 
-/// The socket half, as the session half sees it. Each of these may call `SessionHalf::close`.
-class SocketHalf {
- public:
-  virtual ~SocketHalf() = default;
+/// What a session orders its socket to do.
+struct Order {
+  enum class Then : std::uint8_t {
+    kNothing,
+    kReadOn,  ///< the input was taken: the next may come
+    kHold,    ///< it was not, and will not be soon: only a broken connection is told of
+    kFinish,  ///< no output follows: closes so that the client gets all of it
+    kEnd,     ///< the same, without waiting for the client to close too
+    kDrop,    ///< closes at once
+    kForget,  ///< the answer to `Arrival::is_gone`
+  };
 
-  /// Whether there is room for further output. One `give` may exceed it.
-  [[nodiscard]] virtual bool takes_output() const = 0;
-
-  /// Takes output that may leave once everything before `lsn` is durable, after all that was given
-  /// before. Leaves `bytes` empty, with a small buffer that can be used again.
-  virtual void give(std::string& bytes, Lsn lsn) = 0;
-
-  /// Everything before `durable` is durable: sends what may leave. True when more of the output
-  /// waits for the disk.
-  virtual bool send_durable(Lsn durable) = 0;
-
-  /// Input is taken again.
-  virtual void read_on() = 0;
-
-  /// All output was sent and no more comes: ends the connection so that the client gets all of it.
-  virtual void finish() = 0;
-
-  /// Ends the connection at once.
-  virtual void drop() = 0;
+  ClientSocket* to = nullptr;
+  /// Output that may leave once everything before `lsn` is durable, after all before it.
+  std::string output;
+  Lsn lsn = 0;
+  Then then = Then::kNothing;
 };
 
 }  // namespace millrace::server

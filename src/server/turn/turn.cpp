@@ -31,9 +31,7 @@ void Turn::run() {
   const Time now = parts_.clock.now();
   if (is_needed(now)) {
     is_requested_ = false;
-    begin_step("execute");
     enlist_woken();
-    resume_enlisted(now);
     const Compactor::Limits limits = set_limits(now);
     begin_step("due");
     do_due(limits, now);
@@ -47,18 +45,20 @@ void Turn::run() {
     bind_replies();
   }
   begin_step("send");
-  send_durable();
+  take_news();
   if (commits().hurry_at() <= now) parts_.commits.hurry();
 }
 
 void Turn::stand_down() {
   is_requested_ = has_news_ = false;
-  if (!std::exchange(has_stood_down_, true)) parts_.duties.stand_down();
+  if (std::exchange(has_stood_down_, true)) return;
+  parts_.duties.let_go(0);
+  parts_.duties.stand_down();
 }
 
 bool Turn::is_asked_for() const {
-  const bool has_enlisted = !enlisted_.is_empty() || !first_.is_empty();
-  return is_requested_ || has_enlisted || parts_.ledger.has_batch() || has_missing_bodies();
+  return is_requested_ || !enlisted_.is_empty() || parts_.ledger.has_batch() ||
+         has_missing_bodies();
 }
 
 /// Whoever found one was answered. What becomes of its job is the broker's next task.
@@ -90,23 +90,14 @@ void Turn::join(Session& session, Responder& responder) {
 
 void Turn::leave(const Session& session, Responder& responder) {
   CHECK(responders_.erase(&session) == 1);
-  if (std::exchange(responder.is_enlisted_, false)) {
-    enlisted_.remove(responder);
-    first_.remove(responder);
-  }
+  if (std::exchange(responder.is_enlisted_, false)) enlisted_.remove(responder);
   binding_.remove(responder);
-  if (responder.paused_at_) paused_.erase(*std::exchange(responder.paused_at_, std::nullopt));
-  parts_.commits.forget(responder);
 }
 
 void Turn::enlist(Responder& responder) {
   parts_.commits.append_if_large();
   if (std::exchange(responder.is_enlisted_, true)) return;
   enlisted_.add(responder);
-}
-
-void Turn::enlist_first(Responder& responder) {
-  if (!std::exchange(responder.is_enlisted_, true)) first_.add(responder);
 }
 
 void Turn::enlist_woken() {
@@ -116,21 +107,10 @@ void Turn::enlist_woken() {
   }
 }
 
-void Turn::enlist_after_pause(Responder& responder) {
-  was_paused_ = true;
-  if (!responder.paused_at_) responder.paused_at_ = paused_.insert(paused_.end(), &responder);
-}
-
+/// Clients go on, and so do bulk changes and compaction.
 void Turn::end_pause() {
-  if (is_paused() || !std::exchange(was_paused_, false)) return;
-  while (!paused_.empty()) {
-    Responder& responder = *paused_.front();
-    paused_.pop_front();
-    responder.paused_at_.reset();
-    enlist(responder);
-  }
-  // Bulk changes and compaction may have waited too.
-  request();
+  const bool has_ended = std::exchange(was_paused_, is_paused()) && !is_paused();
+  if (has_ended) request();
 }
 
 // ---- the steps of a turn ------------------------------------------------------------------------
@@ -147,7 +127,7 @@ void Turn::gather() {
 void Turn::gather_while_in_flight() {
   const Time until = parts_.clock.now() + kInFlightMax;
   while (has_small_batch() && is_much_in_flight() && commits().leads()) {
-    send_durable();
+    take_news();
     const Time now = parts_.clock.now();
     if (now >= until || !is_much_in_flight()) return;
     parts_.input.take(until - now);
@@ -164,12 +144,6 @@ bool Turn::is_much_in_flight() const {
 bool Turn::has_small_batch() const {
   const std::size_t bytes = parts_.ledger.batch_bytes();
   return bytes > 0 && bytes < kGatheredBytes;
-}
-
-/// Those that are enlisted meanwhile only hand over what was delivered to them: they execute in the
-/// next turn, so that sessions which serve each other cannot keep this one from ending.
-void Turn::resume_enlisted(Time now) {
-  enlisted_.call_each([now](Responder& responder) { responder.resume(now); });
 }
 
 Compactor::Limits Turn::set_limits(Time now) {
@@ -203,36 +177,31 @@ void Turn::compact(const Compactor::Limits& limits) {
   if (next == Compactor::Next::kDurable) is_durable_awaited_ = true;
 }
 
+void Turn::bind(Responder& responder) {
+  if (const auto needs = responder.bind(commits().end())) parts_.commits.await(*needs);
+}
+
+/// Those that are enlisted meanwhile take part in the next turn.
 void Turn::bind_replies() {
   CHECK(binding_.is_empty() && !parts_.ledger.has_batch());
   binding_.swap(enlisted_);
   binding_.call_each([this](Responder& responder) {
     responder.is_enlisted_ = false;
-    if (is_paused()) enlist_after_pause(responder);
-  });
-  if (is_paused()) was_paused_ = true;
-  const Lsn lsn = commits().end();
-  const Lsn durable = commits().answerable();
-  binding_.call_each([&](Responder& responder) {
-    if (const auto waits_for = responder.bind(lsn, durable)) {
-      parts_.commits.wait(responder, *waits_for);
-    }
+    bind(responder);
   });
   binding_.clear();
-  enlist_rest();
+  was_paused_ = was_paused_ || is_paused();
+  let_go();
 }
 
-/// Behind those that were turned away.
-void Turn::enlist_rest() {
-  if (first_.is_empty()) return;
-  enlisted_.call_each([this](Responder& responder) { first_.add(responder); });
-  enlisted_.clear();
-  enlisted_.swap(first_);
+void Turn::let_go() {
+  parts_.duties.let_go(commits().answerable());
 }
 
 void Turn::bind_at_once(Responder& responder) {
   if (parts_.ledger.has_batch() || !parts_.commits.leads()) return;
-  (void)responder.bind(commits().end(), commits().answerable());
+  bind(responder);
+  let_go();
 }
 
 void Turn::answer_early(Responder& responder) {
@@ -241,9 +210,10 @@ void Turn::answer_early(Responder& responder) {
   bind_at_once(responder);
 }
 
-void Turn::send_durable() {
+void Turn::take_news() {
   if (!has_news_.exchange(false)) return;
-  parts_.commits.send_durable();
+  parts_.commits.look();
+  let_go();
   end_pause();
   if (std::exchange(is_durable_awaited_, false)) request();
   // There may be room on the disk again, or no more.

@@ -3,7 +3,6 @@
 #include <absl/container/flat_hash_map.h>
 
 #include <atomic>
-#include <list>
 
 #include "core/broker/broker.hpp"
 #include "core/ports/journal.hpp"
@@ -24,13 +23,17 @@ class Input {
  public:
   virtual ~Input() = default;
 
-  /// Waits until something has arrived, `wake` was called or `longest` is over, and hands what
-  /// arrived to the sessions. Clients that have closed come first: the others then see them gone.
+  /// Waits until something has arrived, `wake` was called or `longest` is over, and has the
+  /// sessions execute what arrived. Clients that have closed come first: the others then see them
+  /// gone.
   virtual void take(Duration longest) = 0;
 
   /// Whether `take` has so few clients to serve this time that each should be answered at once.
   /// Until `take` returns.
   [[nodiscard]] virtual bool serves_few() const = 0;
+
+  /// The next `take` has something to do without waiting.
+  [[nodiscard]] virtual bool has_work() const = 0;
 
   /// Makes `take` return soon. May be called from any thread.
   virtual void wake() = 0;
@@ -46,6 +49,9 @@ class Duties {
 
   /// Does what is to be done once a turn.
   virtual void work(Time now) = 0;
+
+  /// Replies may leave that were bound to `durable` or to less, and no others.
+  virtual void let_go(Lsn durable) = 0;
 
   /// Another server leads the log: nobody is to be answered any more. Called once.
   virtual void stand_down() = 0;
@@ -96,10 +102,6 @@ class Turn {
   /// yet. To be called after each call of its session.
   void enlist(Responder& responder);
 
-  /// The same for one that this turn did not resume, since it is long enough: it is resumed first
-  /// in the next one. To be called while replies are bound.
-  void enlist_first(Responder& responder);
-
   /// Binds the responder's output now, if nothing that was recorded is still to be appended. It
   /// takes part in the turn all the same.
   void bind_at_once(Responder& responder);
@@ -117,14 +119,10 @@ class Turn {
   /// `kWebChangesMax` of them wait for the disk at a time.
   [[nodiscard]] bool is_paused() const { return commits().is_behind() || is_compacting_only_; }
 
-  /// Call only while paused. Enlists the responder when the pause ends.
-  void enlist_after_pause(Responder& responder);
-
-  /// How many wait for the end of a pause.
-  [[nodiscard]] std::size_t paused_count() const { return paused_.size(); }
-
   /// True when `run` has something to do without waiting.
-  [[nodiscard]] bool has_work() const { return has_news_ || is_needed(parts_.clock.now()); }
+  [[nodiscard]] bool has_work() const {
+    return has_news_ || parts_.input.has_work() || is_needed(parts_.clock.now());
+  }
 
   /// True when nothing is left to do and every reply was let go.
   [[nodiscard]] bool is_at_rest() const { return !has_work() && !commits().has_waiting(); }
@@ -140,13 +138,13 @@ class Turn {
   [[nodiscard]] bool is_much_in_flight() const;
   [[nodiscard]] bool has_small_batch() const;
   void enlist_woken();
-  void resume_enlisted(Time now);
   Compactor::Limits set_limits(Time now);
   void do_due(const Compactor::Limits& limits, Time now);
   void compact(const Compactor::Limits& limits);
+  void bind(Responder& responder);
   void bind_replies();
-  void enlist_rest();
-  void send_durable();
+  void let_go();
+  void take_news();
   void end_pause();
   void stand_down();
   void begin_step(const char* name) {
@@ -156,13 +154,11 @@ class Turn {
   Parts parts_;
   absl::flat_hash_map<const Session*, Responder*> responders_;
   CallList<Responder> enlisted_;
-  CallList<Responder> binding_;   ///< those of the turn at work
-  CallList<Responder> first_;     ///< of those to be enlisted then
-  std::list<Responder*> paused_;  ///< to be enlisted when the pause ends
+  CallList<Responder> binding_;  ///< those of the turn at work
   bool is_requested_ = false;
   bool is_compacting_only_ = false;  ///< no job client may write, only compaction
   bool has_stood_down_ = false;
-  bool was_paused_ = false;             ///< somebody waits for the end of a pause
+  bool was_paused_ = false;
   bool is_durable_awaited_ = false;     ///< compaction goes on when more is durable
   std::atomic<bool> has_news_ = false;  ///< of the journal: the only thing that another thread sets
 };

@@ -46,15 +46,14 @@ void WebGate::run() {
   poller_.post([this] { run(); });
 }
 
-std::optional<Lsn> WebGate::bind(Lsn lsn, Lsn durable) {
+std::optional<Lsn> WebGate::bind(Lsn lsn) {
   for (Call& each : pending_) {
     if (!each.lsn) each.lsn = lsn;
   }
-  send_durable(durable);
   return pending_.empty() ? std::nullopt : std::optional(lsn);
 }
 
-void WebGate::send_durable(Lsn durable) {
+void WebGate::let_go(Lsn durable) {
   while (!pending_.empty() && pending_.front().lsn && *pending_.front().lsn <= durable) {
     pending_.front().answer(std::move(pending_.front().response));
     pending_.pop_front();

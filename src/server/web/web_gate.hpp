@@ -39,9 +39,10 @@ class WebGate final : public Responder {
   /// True while no further change may wait for the disk. For questions.
   [[nodiscard]] bool is_full() const { return pending_.size() >= kWebChangesMax; }
 
-  void resume(Time) override {}
-  std::optional<Lsn> bind(Lsn lsn, Lsn durable) override;
-  void send_durable(Lsn durable) override;
+  std::optional<Lsn> bind(Lsn lsn) override;
+
+  /// Gives the answers that were bound to `durable` or to less.
+  void let_go(Lsn durable);
 
   /// How many questions are run before clients of the job ports have their turn.
   static constexpr int kQuestionsPerTurn = 6;

@@ -83,6 +83,9 @@ class WebService final : public Deadline, private WebAnswers {
 
   /// Runs the next slice of the bulk changes.
   void work(Time now);
+
+  /// Answers to changes may leave: see `WebGate::let_go`.
+  void let_go(Lsn durable) { gate_.let_go(durable); }
   void expire(Time now) override;
   /// The clock jumps by this, before anybody has connected.
   void shift_start(Duration jump) { site_.facts.started_at += jump; }

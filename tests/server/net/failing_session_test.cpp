@@ -66,7 +66,7 @@ struct Served {
   std::string logged;
   Log log{[this](std::string_view line) { logged += line; }};
   TestLoop loop;
-  Connections connections{{.poller = loop.poller,
+  Connections connections{{.net = loop.net,
                            .turn = loop.turn,
                            .ticker = loop.ticker,
                            .clock = loop.clock,

@@ -1,18 +1,25 @@
 #include "server/turn/client_session.hpp"
 
+#include <algorithm>
+#include <vector>
+
+#include "server/net/client_socket.hpp"
 #include "server/turn/test_loop.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::server {
 namespace {
 
-/// What a session was told, and when it wants to be told more.
+/// What a session was told, and what it says of itself.
 struct Told {
   bool has_closed = false;
+  bool is_broken = false;
   bool has_ended = false;
   std::size_t sent_bytes = 0;
   std::size_t kept_bytes = 0;
   int resumed = 0;
+  bool wants_input = true;
+  std::size_t received = 0;  ///< in one call, at most
   Time wake_at = kNever;
   Lsn needs = kWholeLog;  ///< of the log, by what it says next
 };
@@ -24,6 +31,7 @@ class EchoSession final : public Session {
 
   void start(Time) override {}
   void receive(std::string_view bytes, Time) override {
+    told_.received = std::max(told_.received, bytes.size());
     const std::size_t begin = output_.size();
     output_ += bytes;
     need_only(told_.needs, begin);
@@ -35,8 +43,9 @@ class EchoSession final : public Session {
   void end_of_input(Time) override { told_.has_ended = true; }
   void deliver(const Delivery&, Time) override {}
   void sent(std::size_t bytes) override { told_.sent_bytes += bytes; }
+  void note_broken() override { told_.is_broken = true; }
   void close(Time) override { told_.has_closed = true; }
-  [[nodiscard]] bool wants_input() const override { return true; }
+  [[nodiscard]] bool wants_input() const override { return told_.wants_input; }
   [[nodiscard]] std::size_t kept_bytes() const override { return told_.kept_bytes; }
   [[nodiscard]] bool wants_resume() const override { return false; }
   [[nodiscard]] bool wants_close() const override { return told_.has_ended; }
@@ -46,45 +55,9 @@ class EchoSession final : public Session {
   Told& told_;
 };
 
-/// A socket that is a string. It takes as much as the test lets it.
-class FakeSocket final : public SocketHalf {
- public:
-  [[nodiscard]] bool takes_output() const override { return has_room; }
-  void give(std::string& bytes, Lsn lsn) override {
-    waiting += bytes;
-    bytes.clear();
-    last_lsn = lsn;
-  }
-  bool send_durable(Lsn durable) override {
-    if (durable < last_lsn) return true;
-    const std::string taken = waiting.substr(0, takes);
-    waiting.erase(0, taken.size());
-    received += taken;
-    if (!taken.empty()) client->sent(taken.size());
-    return false;
-  }
-  void read_on() override { ++read_ons; }
-  void finish() override {
-    is_finished = true;
-    client->close(false);
-  }
-  void drop() override {
-    is_dropped = true;
-    waiting.clear();
-    client->close(false);
-  }
+using Then = Order::Then;
 
-  ClientSession* client = nullptr;
-  std::string waiting;
-  std::string received;
-  Lsn last_lsn = 0;
-  std::size_t takes = std::string::npos;
-  bool has_room = true;
-  int read_ons = 0;
-  bool is_finished = false;
-  bool is_dropped = false;
-};
-
+/// A session whose socket is a few strings. What it orders is noted when a turn ends.
 struct Served {
   TestLoop loop;
   std::string logged;
@@ -94,180 +67,261 @@ struct Served {
                   .clock = loop.clock,
                   .log = log,
                   .bytes_max = kPipelinedBytesMax + 1}};
-  ClientSession::Parts parts{.turn = loop.turn,
-                             .ticker = loop.ticker,
-                             .clock = loop.clock,
-                             .log = log,
-                             .kept = kept,
-                             .input_share = TurnBudget(loop.clock),
-                             .resume_share = TurnBudget(loop.clock)};
+  ClientSession::Parts parts{
+      .turn = loop.turn, .ticker = loop.ticker, .clock = loop.clock, .log = log, .kept = kept};
   Told told;
-  FakeSocket socket;
-  ClientSession client{std::make_unique<EchoSession>(told), socket, parts};
+  ClientSocket socket{-1, nullptr};  // Only its address is used.
+  Batch<Order> orders;
+  ClientSession client{std::make_unique<EchoSession>(told), socket, orders, parts};
 
-  Served() {
-    socket.client = &client;
-    client.start();
+  std::string given;       ///< all output that was ordered to be sent
+  Lsn needs = 0;           ///< and what the last of it waits for
+  std::vector<Then> then;  ///< what was ordered besides
+
+  Served() { client.start(); }
+  ~Served() {
+    if (!told.has_closed) say({.is_over = true, .is_gone = true});
   }
+
+  struct Said {
+    std::string_view input = {};
+    std::size_t sent_bytes = 0;
+    bool is_full = false;
+    bool is_end = false;
+    bool is_over = false;
+    bool is_broken = false;
+    bool is_gone = false;
+  };
+
+  /// The socket says that.
+  void say(const Said& said) {
+    client.take({.to = &client,
+                 .input = said.input,
+                 .sent_bytes = said.sent_bytes,
+                 .is_full = said.is_full,
+                 .is_end = said.is_end,
+                 .is_over = said.is_over,
+                 .is_broken = said.is_broken,
+                 .is_gone = said.is_gone});
+  }
+
+  /// Those that are ready are served, once each, as long as there are any.
+  void serve() {
+    while (!parts.ready.empty()) {
+      ClientSession* const first = parts.ready.front();
+      parts.ready.pop_front();
+      if (first != nullptr) first->serve();
+    }
+  }
+
+  void receive(std::string_view bytes) {
+    say({.input = bytes});
+    serve();
+  }
+
+  /// A turn, as far as it is about this client.
+  void run() {
+    loop.run();
+    for (Order& order : orders.values()) {
+      given += order.output;
+      if (!order.output.empty()) needs = order.lsn;
+      order.output.clear();
+      if (order.then != Then::kNothing) then.push_back(order.then);
+    }
+    orders.clear();
+  }
+
+  void put_job() { REQUIRE(loop.broker.put({.queue = "default", .body = "x"}, loop.clock.now())); }
 };
 
 TEST_CASE("client: output is handed over once a turn, bound to the end of the log") {
   Served served;
-  REQUIRE(served.loop.broker.put({.queue = "default", .body = "x"}, served.loop.clock.now()));
-  served.client.receive("a");
-  served.client.receive("b");
-  CHECK(served.socket.waiting.empty());
-  served.loop.run();
-  CHECK(served.socket.waiting == "ab");
-  CHECK(served.socket.last_lsn == served.loop.journal.end());
-  served.loop.make_durable(served.loop.journal.end());
-  CHECK(served.socket.received == "ab");
+  served.put_job();
+  served.receive("ab");
+  CHECK(served.orders.is_empty());
+  served.run();
+  CHECK(served.given == "ab");
+  CHECK(served.needs == served.loop.journal.end());
 }
 
 TEST_CASE("client: output that hands out a job is bound to what that needs") {
   Served served;
-  REQUIRE(served.loop.broker.put({.queue = "default", .body = "x"}, served.loop.clock.now()));
+  served.put_job();
   served.told.needs = 1;
-  served.client.receive("a");
-  served.loop.run();
-  CHECK(served.socket.last_lsn == 1);
+  served.receive("a");
+  served.run();
+  CHECK(served.needs == 1);
 }
 
 TEST_CASE("client: of a strict server it is bound to the end of the log") {
   Served served;
   served.parts.is_fetch_strict = true;
-  REQUIRE(served.loop.broker.put({.queue = "default", .body = "x"}, served.loop.clock.now()));
+  served.put_job();
   served.told.needs = 1;
-  served.client.receive("a");
-  served.loop.run();
-  CHECK(served.socket.last_lsn == served.loop.journal.end());
-}
-
-TEST_CASE("client: output that hands out a job among other output waits with that") {
-  Served served;
-  REQUIRE(served.loop.broker.put({.queue = "default", .body = "x"}, served.loop.clock.now()));
-  served.told.needs = 1;
-  served.client.receive("a");
-  served.told.needs = kWholeLog;
-  served.client.receive("b");
-  served.loop.run();
-  CHECK(served.socket.last_lsn == served.loop.journal.end());
+  served.receive("a");
+  served.run();
+  CHECK(served.needs == served.loop.journal.end());
 }
 
 TEST_CASE("client: no output waits for less than what was said before it") {
   Served served;
-  REQUIRE(served.loop.broker.put({.queue = "default", .body = "x"}, served.loop.clock.now()));
-  served.client.receive("a");
-  served.loop.run();
+  served.put_job();
+  served.receive("a");
+  served.run();
   served.told.needs = 1;
-  served.client.receive("b");
-  served.loop.run();
-  CHECK(served.socket.last_lsn == served.loop.journal.end());
+  served.receive("b");
+  served.run();
+  CHECK(served.needs == served.loop.journal.end());
+}
+
+TEST_CASE("client: when its input is taken, the socket is to read on") {
+  Served served;
+  served.receive("a");
+  served.run();
+  CHECK(served.then == std::vector{Then::kReadOn});
+}
+
+TEST_CASE("client: much input is executed a little at a time, and others come in between") {
+  Served served;
+  const std::string much(2 * kServedBytes + 1, 'x');
+  served.say({.input = much});
+  ClientSession* const first = served.parts.ready.front();
+  served.parts.ready.pop_front();
+  first->serve();
+  CHECK(served.told.received == kServedBytes);
+  CHECK(served.parts.ready.size() == 1);
+  served.serve();
+  served.run();
+  CHECK(served.told.received == kServedBytes);
+  CHECK(served.given == much);
+  CHECK(served.then == std::vector{Then::kReadOn});
+}
+
+TEST_CASE("client: what its session does not want is left with the socket, and taken later") {
+  Served served;
+  served.told.wants_input = false;
+  served.receive("a");
+  served.loop.turn.enlist(served.client);
+  served.run();
+  CHECK(served.given.empty());
+  CHECK(served.then == std::vector{Then::kHold});
+  served.told.wants_input = true;
+  served.loop.turn.enlist(served.client);
+  served.run();
+  served.serve();
+  served.run();
+  CHECK(served.given == "a");
+  CHECK(served.then == std::vector{Then::kHold, Then::kReadOn});
 }
 
 TEST_CASE("client: all output that was not sent is counted, wherever it is") {
   Served served;
-  served.socket.takes = 2;
-  served.client.receive("abcdef");
-  CHECK(served.client.unsent_bytes() == 4);
-  CHECK(served.parts.unsent.bytes == 4);
+  served.receive("abcdef");
+  CHECK(served.client.unsent_bytes() == 6);
+  CHECK(served.parts.unsent.bytes == 6);
   CHECK(served.parts.unsent.turn_bytes == 6);
-  CHECK(served.told.sent_bytes == 2);
-  served.loop.run();
+  served.run();
+  served.say({.sent_bytes = 4});
   CHECK(served.parts.unsent.bytes == 2);
   CHECK(served.told.sent_bytes == 4);
-  served.socket.drop();
+  served.say({.sent_bytes = 2});
   CHECK(served.parts.unsent.bytes == 0);
 }
 
-TEST_CASE("client: what the socket has no room for stays with the session") {
+TEST_CASE("client: one that does not read is stalled since it read last") {
   Served served;
-  served.socket.has_room = false;
-  served.client.receive("abc");
-  served.loop.run();
-  CHECK(served.socket.waiting.empty());
-  CHECK(served.client.unsent_bytes() == 3);
-  served.socket.has_room = true;
-  served.client.has_room();
-  served.loop.run();
-  CHECK(served.socket.received == "abc");
+  served.receive("abcdef");
+  served.run();
+  served.say({.sent_bytes = 1, .is_full = true});
+  const Time first = served.loop.clock.now();
+  served.loop.clock.set(first + 1s);
+  served.say({.is_full = true});
+  CHECK(served.client.stalled_since() == first);
+  served.say({.sent_bytes = 1, .is_full = true});
+  CHECK(served.client.stalled_since() == first + 1s);
+  served.say({.sent_bytes = 1});
+  CHECK_FALSE(served.client.stalled_since());
 }
 
-TEST_CASE("client: after the last answer the connection ends, within the same call") {
+TEST_CASE("client: one that closes leaves nothing that is counted") {
   Served served;
-  served.client.end_input();
-  CHECK(served.socket.is_finished);
+  served.told.kept_bytes = 5;
+  served.receive("abc");
+  CHECK(served.kept.bytes() == 5);
+  served.say({.is_over = true, .is_broken = true, .is_gone = true});
+  CHECK(served.told.has_closed);
+  CHECK(served.told.is_broken);
+  CHECK(served.parts.unsent.bytes == 0);
+  CHECK(served.kept.bytes() == 0);
+}
+
+TEST_CASE("client: while much of its output was not sent, nothing more is executed") {
+  Served served;
+  const std::string much(kInputShareBytes, 'x');
+  while (served.given.size() < kUnsentBytesPause) {
+    served.receive(much);
+    served.run();
+  }
+  served.then.clear();
+  served.run();
+  CHECK(served.then.empty());
+  served.say({.sent_bytes = much.size()});
+  served.run();
+  CHECK(served.then == std::vector{Then::kReadOn});
+}
+
+TEST_CASE("client: one that has all its answers and closes is gone within the same call") {
+  Served served;
+  served.say({.is_end = true});
+  CHECK(served.told.has_closed);
+  served.run();
+  CHECK(served.then == std::vector{Then::kFinish});
+}
+
+TEST_CASE("client: one that closes and awaits an answer is gone when it was sent") {
+  Served served;
+  served.put_job();
+  served.say({.input = "a", .is_end = true});
+  served.serve();
+  served.run();
+  CHECK(served.given == "a");
+  CHECK(served.then == std::vector{Then::kFinish});
+  CHECK_FALSE(served.told.has_closed);
+  served.say({.sent_bytes = 1, .is_over = true});
+  CHECK(served.told.has_closed);
+  CHECK(served.told.sent_bytes == 1);
+}
+
+TEST_CASE("client: a socket that lingers is dropped after a while") {
+  Served served;
+  served.say({.is_end = true});
+  served.run();
+  served.then.clear();
+  served.loop.clock.set(served.loop.clock.now() + kLingerMax);
+  served.run();
+  CHECK(served.then == std::vector{Then::kDrop});
+}
+
+TEST_CASE("client: one that is dropped executes nothing more, and ends when its socket has") {
+  Served served;
+  served.receive("a");
+  served.client.drop();
+  served.say({.input = "b"});
+  served.serve();
+  served.run();
+  CHECK(served.given == "a");
+  CHECK(served.then.back() == Then::kDrop);
+  CHECK_FALSE(served.told.has_closed);
+  served.say({.is_over = true, .is_gone = true});
   CHECK(served.told.has_closed);
 }
 
-TEST_CASE("client: an answer that waits for the disk keeps the connection") {
+TEST_CASE("client: one that closes while it is ready is not served") {
   Served served;
-  REQUIRE(served.loop.broker.put({.queue = "default", .body = "x"}, served.loop.clock.now()));
-  served.client.receive("a");
-  served.client.end_input();
-  served.loop.run();
-  CHECK_FALSE(served.socket.is_finished);
-  served.loop.make_durable(served.loop.journal.end());
-  CHECK(served.socket.received == "a");
-  CHECK(served.socket.is_finished);
-}
-
-TEST_CASE("client: one that sends much waits when the turn has brought much output") {
-  Served served;
-  served.parts.unsent.turn_bytes = kTurnOutputBytesMax - 1;
-  CHECK(served.client.input_share() == kInputShareBytes);
-  served.parts.unsent.turn_bytes = kTurnOutputBytesMax;
-  CHECK(served.client.input_share() == 0);
-}
-
-TEST_CASE("client: one that sends much waits when the turn has lasted for its share") {
-  Served served;
-  CHECK(served.client.input_share() == kInputShareBytes);
-  served.loop.clock.set(served.loop.clock.now() + kTurnBudget);
-  CHECK(served.client.input_share() == 0);
-  served.parts.input_share.reset();
-  CHECK(served.client.input_share() == kInputShareBytes);
-}
-
-TEST_CASE("client: one that waits for the next turn asks for it") {
-  Served served;
-  served.loop.run();
-  CHECK(served.client.input_share() == kInputShareBytes);
-  served.loop.clock.set(served.loop.clock.now() + kTurnBudget);
-  CHECK_FALSE(served.loop.turn.has_work());
-  CHECK(served.client.input_share() == 0);
-  CHECK(served.loop.turn.has_work());
-}
-
-TEST_CASE("client: one that sends little is served in each turn, a little") {
-  Served served;
-  served.client.receive("a");
-  CHECK(served.client.input_share() == kBriefInputBytes);
-  served.loop.clock.set(served.loop.clock.now() + kTurnBudget);
-  served.parts.unsent.turn_bytes = kTurnOutputBytesMax;
-  CHECK(served.client.input_share() == kBriefInputBytes);
-  served.parts.unsent.turn_bytes = 2 * kTurnOutputBytesMax;
-  CHECK(served.client.input_share() == 0);
-}
-
-TEST_CASE("client: one that sends much, or gets a long reply, is not brief any more") {
-  Served served;
-  served.client.receive(std::string(kBriefInputBytes, 'x'));
-  CHECK(served.client.input_share() == kInputShareBytes);
-  served.client.receive("a");
-  CHECK(served.client.input_share() == kBriefInputBytes);
-}
-
-TEST_CASE("client: what it keeps is counted until it closes") {
-  Served served;
-  served.told.kept_bytes = 5;
-  served.client.receive("a");
-  CHECK(served.kept.bytes() == 5);
-  served.told.kept_bytes = 3;
-  served.client.receive("b");
-  CHECK(served.kept.bytes() == 3);
-  served.socket.drop();
-  CHECK(served.kept.bytes() == 0);
+  served.say({.input = "a"});
+  served.say({.is_over = true, .is_gone = true});
+  served.serve();
+  CHECK(served.told.received == 0);
 }
 
 TEST_CASE("client: while another long line comes to its end it is not read, and then read on") {
@@ -279,95 +333,40 @@ TEST_CASE("client: while another long line comes to its end it is not read, and 
   Served served;
   served.kept.count(other, kPipelinedBytesMax + 1);
   served.told.kept_bytes = kPipelinedBytesMax + 1;
-  served.client.receive("a");
-  served.loop.run();
-  const int read_ons = served.socket.read_ons;
-  CHECK_FALSE(served.client.offer_input());
-  served.loop.run();
-  CHECK(served.socket.read_ons == read_ons);
+  served.receive("a");
+  served.run();
+  CHECK(served.then == std::vector{Then::kHold});
   served.kept.count(other, 0);
-  served.loop.run();
-  CHECK(served.socket.read_ons == read_ons + 1);
-  CHECK(served.client.offer_input());
-  served.socket.drop();
+  served.run();
+  CHECK(served.then == std::vector{Then::kHold, Then::kReadOn});
 }
 
-TEST_CASE("client: when a turn has sent much, long output waits for the next turn") {
-  Served served;
-  served.socket.takes = 0;
-  served.client.receive(std::string(kShortOutputBytes + 1, 'a'));
-  served.loop.run();
-  served.socket.takes = std::string::npos;
-  served.parts.unsent.turn_sent_bytes = kTurnSentBytesMax;
-  served.client.has_room();
-  CHECK(served.socket.received.empty());
-  served.parts.unsent.turn_sent_bytes = kTurnSentBytesMax - 1;
-  served.loop.run();
-  CHECK(served.socket.received.size() == kShortOutputBytes + 1);
-  CHECK(served.parts.unsent.turn_sent_bytes == kTurnSentBytesMax + kShortOutputBytes);
-}
-
-TEST_CASE("client: when a turn has sent much, short output is sent in it all the same") {
-  Served served;
-  served.parts.unsent.turn_sent_bytes = kTurnSentBytesMax;
-  served.client.receive(std::string(kShortOutputBytes, 'a'));
-  served.loop.run();
-  CHECK(served.socket.received.size() == kShortOutputBytes);
-}
-
-TEST_CASE("client: during a pause nothing is taken, and then it is told to read on") {
-  Served served;
-  served.loop.limits.is_compacting_only = true;
-  served.loop.run();
-  CHECK_FALSE(served.client.offer_input());
-  const int before = served.socket.read_ons;
-  served.loop.run();
-  CHECK(served.socket.read_ons == before);
-  served.loop.limits.is_compacting_only = false;
-  served.loop.run();
-  CHECK(served.socket.read_ons > before);
-}
-
-TEST_CASE("client: a session that is stopped during a pause executes what it kept afterwards") {
-  Served served;
-  served.loop.limits.is_compacting_only = true;
-  served.loop.run();
-  served.client.stop();
-  served.loop.run();
-  CHECK_FALSE(served.told.has_ended);
-  CHECK_FALSE(served.socket.is_finished);
-  served.loop.limits.is_compacting_only = false;
-  served.loop.run();
-  CHECK(served.told.has_ended);
-  CHECK(served.told.has_closed);
-}
-
-TEST_CASE("client: a session whose time comes during a pause is resumed afterwards") {
+TEST_CASE("client: when its session's time has come it is resumed, and then no more") {
   Served served;
   served.told.wake_at = served.loop.clock.now() + 1s;
-  served.client.receive("a");
-  served.loop.run();
-  served.loop.limits.is_compacting_only = true;
-  served.loop.run();
+  served.receive("a");
+  served.run();
   served.loop.clock.set(served.told.wake_at);
-  served.loop.run();
+  served.run();
   CHECK(served.told.resumed == 0);
-  served.loop.limits.is_compacting_only = false;
-  served.loop.run();
+  served.serve();
+  CHECK(served.told.resumed == 1);
+  served.run();
+  served.serve();
   CHECK(served.told.resumed == 1);
 }
 
 TEST_CASE("client: one that is stopped is asked nothing more, and has its answers first") {
   Served served;
-  served.socket.takes = 0;
-  served.client.receive("a");
+  served.receive("a");
+  served.run();
+  served.then.clear();
   served.client.stop();
-  CHECK_FALSE(served.client.offer_input());
-  CHECK_FALSE(served.socket.is_dropped);
-  served.socket.takes = 1;
-  served.loop.run();
-  CHECK(served.socket.received == "a");
-  CHECK(served.socket.is_finished);
+  served.serve();
+  served.run();
+  CHECK(served.told.has_ended);
+  CHECK(served.then == std::vector{Then::kEnd});
+  CHECK_FALSE(served.told.has_closed);
 }
 
 }  // namespace

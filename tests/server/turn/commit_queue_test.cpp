@@ -9,14 +9,6 @@
 namespace millrace::server {
 namespace {
 
-/// Writes down what it is told.
-struct Waiter final : Responder {
-  void resume(Time) override {}
-  std::optional<Lsn> bind(Lsn, Lsn) override { return std::nullopt; }
-  void send_durable(Lsn durable) override { sent.push_back(durable); }
-  std::vector<Lsn> sent;
-};
-
 /// Keeps nothing of what is delivered to it.
 class IdleSession final : public Session {
  public:
@@ -49,7 +41,7 @@ struct TestQueue {
   }
   void make_durable(Lsn lsn) {
     journal.make_durable(lsn);
-    commits.send_durable();
+    commits.look();
   }
 };
 
@@ -59,56 +51,48 @@ TEST_CASE("commit queue: nothing that was recorded, no batch") {
   CHECK(queue.journal.batch_count() == 0);
 }
 
-TEST_CASE("commit queue: one that waits is sent when its batch is durable, once") {
+TEST_CASE("commit queue: a reply waits until its batch is durable") {
   TestQueue queue;
-  Waiter first;
-  Waiter second;
-  const Lsn first_end = queue.append();
-  queue.commits.wait(first, first_end);
-  const Lsn second_end = queue.append();
-  queue.commits.wait(second, second_end);
-  queue.make_durable(first_end - 1);
-  CHECK(first.sent.empty());
-  queue.make_durable(first_end);
-  CHECK(first.sent == std::vector{first_end});
-  CHECK(second.sent.empty());
-  queue.make_durable(second_end);
-  CHECK(first.sent.size() == 1);
-  CHECK(second.sent == std::vector{second_end});
+  queue.commits.await(queue.append());
+  const Lsn end = queue.append();
+  queue.commits.await(end);
+  queue.make_durable(end - 1);
+  CHECK(queue.commits.has_waiting());
+  queue.make_durable(end);
   CHECK_FALSE(queue.commits.has_waiting());
 }
 
-TEST_CASE("commit queue: one that was forgotten is not sent") {
+TEST_CASE("commit queue: a reply that needs nothing more does not wait") {
   TestQueue queue;
-  Waiter gone;
-  Waiter stays;
   const Lsn end = queue.append();
-  queue.commits.wait(gone, end);
-  queue.commits.wait(stays, end);
-  queue.commits.forget(gone);
   queue.make_durable(end);
-  CHECK(gone.sent.empty());
-  CHECK(stays.sent.size() == 1);
+  queue.commits.await(end);
+  CHECK_FALSE(queue.commits.has_waiting());
 }
 
-TEST_CASE(
-    "commit queue: one that waits for an earlier batch, or a part of one, is sent with that") {
+TEST_CASE("commit queue: what waits is many when it is more than a few, in whatever order") {
   TestQueue queue;
-  Waiter late;
-  Waiter early;
-  Waiter part;
   const Lsn first_end = queue.append();
-  const Lsn second_end = queue.append();
-  queue.append();
-  queue.commits.wait(late, queue.commits.end());
-  queue.commits.wait(early, first_end);
-  queue.commits.wait(part, second_end - 1);
-  queue.make_durable(first_end);
-  CHECK(early.sent == std::vector{first_end});
-  CHECK(part.sent.empty());
-  queue.make_durable(second_end);
-  CHECK(part.sent == std::vector{second_end});
-  CHECK(late.sent.empty());
+  const Lsn end = queue.append();
+  queue.commits.await(end);
+  for (std::size_t i = 1; i < kFewWaiting; ++i) queue.commits.await(first_end);
+  CHECK_FALSE(queue.commits.has_many_waiting());
+  queue.commits.await(end);
+  CHECK(queue.commits.has_many_waiting());
+  queue.make_durable(end);
+  CHECK_FALSE(queue.commits.has_waiting());
+}
+
+TEST_CASE("commit queue: while another server could lead, every reply waits") {
+  TestQueue queue;
+  queue.journal.let_answer(false);
+  const Lsn end = queue.append();
+  queue.make_durable(end);
+  queue.commits.await(end);
+  CHECK(queue.commits.has_waiting());
+  queue.journal.let_answer(true);
+  queue.commits.look();
+  CHECK_FALSE(queue.commits.has_waiting());
 }
 
 /// A queue whose journal syncs each batch. Workers fetch.
@@ -159,13 +143,11 @@ TEST_CASE("commit queue: where nothing is synced, reservations are not put off")
 
 TEST_CASE("commit queue: who waits for a reservation has it written at once") {
   SyncedQueue queue;
-  Waiter job;
-  Waiter all;
   const Lsn job_end = queue.append();
   const Lsn end = queue.fetch();
-  queue.commits.wait(job, job_end);
+  queue.commits.await(job_end);
   CHECK(queue.journal.hurry_count == 0);
-  queue.commits.wait(all, end);
+  queue.commits.await(end);
   CHECK(queue.journal.hurry_count == 1);
   CHECK(queue.commits.hurry_at() == kNever);
 }

@@ -5,14 +5,16 @@
 #include "faktory/job/work_unit.hpp"
 #include "server/fake_journal.hpp"
 #include "server/manual_clock.hpp"
-#include "server/net/poller.hpp"
+#include "server/net/net.hpp"
 #include "server/turn/main_loop.hpp"
 
 namespace millrace::server {
 
 /// The main loop with all that belongs to it, over a disk and a clock that the test moves.
 struct TestLoop final : private Input, private Duties {
+  Log log{[](std::string_view) {}};
   Poller poller;
+  Net net{poller, log};
   faktory::WorkUnits format;
   Ledger ledger;
   Broker broker{ledger, format, {}};
@@ -29,7 +31,8 @@ struct TestLoop final : private Input, private Duties {
   Turn& turn = main.turn;
 
   std::function<void(Time now)> on_work;          ///< may be empty
-  std::function<void(Duration longest)> on_take;  ///< instead of the poller's; may be empty
+  std::function<void(Duration longest)> on_take;  ///< instead of the net's; may be empty
+  std::function<void(Lsn durable)> on_let_go;     ///< besides the net's; may be empty
   Compactor::Limits limits;                       ///< hold for all turns
   int stood_down_count = 0;
 
@@ -51,9 +54,14 @@ struct TestLoop final : private Input, private Duties {
   }
 
  private:
-  void take(Duration longest) override { on_take ? on_take(longest) : poller.take(longest); }
-  [[nodiscard]] bool serves_few() const override { return poller.serves_few(); }
-  void wake() override { poller.wake(); }
+  void take(Duration longest) override { on_take ? on_take(longest) : net.take(longest); }
+  [[nodiscard]] bool serves_few() const override { return net.serves_few(); }
+  [[nodiscard]] bool has_work() const override { return net.has_work(); }
+  void wake() override { net.wake(); }
+  void let_go(Lsn durable) override {
+    net.let_go(durable);
+    if (on_let_go) on_let_go(durable);
+  }
   Compactor::Limits set_limits(Compactor::Limits, Time) override { return limits; }
   void work(Time now) override {
     if (on_work) on_work(now);

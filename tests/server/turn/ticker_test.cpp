@@ -46,10 +46,12 @@ struct Running final : Input, Duties {
     longest_wait = longest;
     poller.take(std::min(longest, Duration{10s}));
   }
-  [[nodiscard]] bool serves_few() const override { return poller.serves_few(); }
+  [[nodiscard]] bool serves_few() const override { return true; }
+  [[nodiscard]] bool has_work() const override { return false; }
   void wake() override { poller.wake(); }
   Compactor::Limits set_limits(Compactor::Limits asked, Time) override { return asked; }
   void work(Time) override {}
+  void let_go(Lsn) override {}
   void stand_down() override {}
 };
 

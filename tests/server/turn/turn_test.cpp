@@ -34,15 +34,14 @@ class FakeClient final : public Responder {
  public:
   explicit FakeClient(Broker& broker) : id(broker.connect(session)) {}
 
-  void resume(Time) override {}
-  std::optional<Lsn> bind(Lsn lsn, Lsn durable) override {
+  std::optional<Lsn> bind(Lsn lsn) override {
     const Lsn needed = std::min(lsn, session.output_needs());
     std::string output = session.take_output();
+    if (output.empty()) return std::nullopt;
     outbox_.take(output, needed);
-    send_durable(durable);
-    return outbox_.is_empty() ? std::nullopt : std::optional(needed);
+    return needed;
   }
-  void send_durable(Lsn durable) override {
+  void let_go(Lsn durable) {
     received += outbox_.covered(durable);
     outbox_.consume(outbox_.covered(durable).size());
   }
@@ -64,6 +63,10 @@ struct Clients {
   Clients() {
     loop.turn.join(a.session, a);
     loop.turn.join(b.session, b);
+    loop.on_let_go = [this](Lsn durable) {
+      a.let_go(durable);
+      b.let_go(durable);
+    };
   }
 
   void run() { loop.run(); }
@@ -92,27 +95,6 @@ TEST_CASE("turn: no reply leaves before its batch is durable") {
   CHECK(clients.a.received.empty());
   clients.make_durable(clients.loop.journal.end());
   CHECK(clients.a.received == "1 ");
-}
-
-TEST_CASE("turn: clients that leave during a pause leave no place, and others go on after it") {
-  Clients clients;
-  clients.loop.limits.is_compacting_only = true;
-  clients.run();
-  REQUIRE(clients.loop.turn.is_paused());
-  clients.loop.turn.enlist_after_pause(clients.a);
-  for (int i = 0; i < 1000; ++i) {
-    FakeClient leaving(clients.loop.broker);
-    clients.loop.turn.join(leaving.session, leaving);
-    clients.loop.turn.enlist_after_pause(leaving);
-    clients.loop.turn.enlist_after_pause(leaving);
-    clients.loop.turn.leave(leaving.session, leaving);
-  }
-  CHECK(clients.loop.turn.paused_count() == 1);
-  clients.loop.limits.is_compacting_only = false;
-  clients.a.session.say("again ");
-  clients.run();
-  CHECK(clients.loop.turn.paused_count() == 0);
-  CHECK(clients.a.received == "again ");
 }
 
 TEST_CASE("turn: what everybody did in a turn is one batch") {
@@ -229,17 +211,6 @@ TEST_CASE("turn: what comes due in a turn is part of it") {
   clients.loop.turn.request();
   clients.run();
   CHECK(clients.b.received == "timeout ");
-}
-
-TEST_CASE("turn: a client that left is not sent anything") {
-  Clients clients;
-  clients.put(clients.a, "1 ");
-  clients.put(clients.b, "2 ");
-  clients.run();
-  clients.loop.turn.leave(clients.a.session, clients.a);
-  clients.make_durable(clients.loop.journal.end());
-  CHECK(clients.a.received.empty());
-  CHECK(clients.b.received == "2 ");
 }
 
 TEST_CASE("turn: a client that leaves before the turn leaves the others in it") {

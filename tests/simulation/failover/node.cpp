@@ -109,6 +109,16 @@ void Failover::Term::look_at_lease() {
 
 void Failover::Term::take(Duration longest) {
   demand(longest == Duration{}, "the server would wait");
+  if (has_stood_down || turn.is_paused()) return;
+  for (const std::unique_ptr<Client>& client : clients) {
+    if (client && client->resume(clock.now())) turn.enlist(*client);
+  }
+}
+
+void Failover::Term::let_go(Lsn durable) {
+  for (const std::unique_ptr<Client>& client : clients) {
+    if (client) client->let_go(durable);
+  }
 }
 
 server::Compactor::Limits Failover::Term::set_limits(server::Compactor::Limits asked,

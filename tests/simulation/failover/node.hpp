@@ -72,9 +72,11 @@ struct Failover::Term final : public server::Input, public server::Duties {
 
   void take(Duration longest) override;
   [[nodiscard]] bool serves_few() const override { return true; }
+  [[nodiscard]] bool has_work() const override { return false; }
   void wake() override {}
   server::Compactor::Limits set_limits(server::Compactor::Limits asked, Time now) override;
   void work(Time now) override { world.work(*this, now); }
+  void let_go(Lsn durable) override;
   void stand_down() override { has_stood_down = true; }
 
   Process& process;
