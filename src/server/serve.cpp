@@ -518,7 +518,8 @@ Result<Ended, StartFailure> serve(const Config& config, const Log& log,
                                               .open_already = open_already,
                                               .has_journal = !config.is_volatile,
                                               .has_web = config.web.has_value(),
-                                              .web_connections_max = kWebConnectionsMax});
+                                              .web_connections_max = kWebConnectionsMax,
+                                              .io_threads = io_threads(config)});
   if (!connections) return failure(Step::kOther, connections.error());
   const Outcome<Server::Secrets> secrets = read_secrets(config, log, ConfigFile::kAny);
   if (!secrets) return failure(Step::kOther, secrets.error());

@@ -41,6 +41,19 @@ WorkerRules worker_rules(const Config& config) {
           .extends = config.extends_while_alive};
 }
 
+std::vector<http::TrafficFacts::Io> io_facts(const Net& net) {
+  std::vector<http::TrafficFacts::Io> all;
+  for (const IoThread::Figures& thread : net.figures()) {
+    all.push_back({.thread = thread.name,
+                   .connections = thread.connections,
+                   .rounds = thread.rounds,
+                   .received_bytes = thread.received_bytes,
+                   .sent_bytes = thread.sent_bytes,
+                   .processor_time = thread.processor_time});
+  }
+  return all;
+}
+
 /// By those who fetch such jobs. See `http::Site::is_queue_name`.
 bool can_be_named(std::string_view queue, JobKind kind) {
   const bool is_of_faktory = faktory::is_queue_name(queue) && queue.size() <= kQueueNameBytesMax;
@@ -115,7 +128,7 @@ Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, 
                .finished = finished_limits(options_.config)}),
       beanstalk_(broker_, work_units_, beanstalk_settings(options_, *journal_), clock.now()),
       faktory_(broker_, work_units_, faktory_settings(options_), clock.now()),
-      net_(poller_, log),
+      net_(poller_, log, io_threads(options_.config)),
       loop_({.broker = broker_,
              .ledger = ledger_,
              .journal = *journal_,
@@ -313,7 +326,8 @@ http::TrafficFacts Server::traffic() const {
           .is_stalled = stall_watch_.is_stalled(),
           .is_stopping = is_stopping(),
           .is_draining = beanstalk_.is_draining(),
-          .leadership = leadership()};
+          .leadership = leadership(),
+          .io = io_facts(net_)};
 }
 
 std::uint64_t Server::job_count() const {
@@ -434,7 +448,8 @@ void Server::work(Time now) {
 }
 
 void Server::let_go(Lsn durable) {
-  net_.let_go(durable);
+  const Time until = journal_->may_answer_until();
+  net_.let_go(durable, until == kNever ? Duration::max() : until - clock_.now());
   if (web_) web_->let_go(durable);
 }
 

@@ -1,6 +1,7 @@
 #include "server/running_server.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <future>
 
 #include "journal/volatile/volatile_journal.hpp"
@@ -24,6 +25,9 @@ Server::Options RunningServer::default_options() {
   config.data.clear();
   config.worker_timeout.reset();
   config.poison_after = 0;
+  // How many the tests are run with.
+  const char* const io_threads = std::getenv("IO_THREADS");
+  config.io_threads = io_threads == nullptr ? 0 : std::stoul(io_threads);
   return options;
 }
 
@@ -65,6 +69,7 @@ void RunningServer::on_loop(const std::function<void()>& call) {
 }
 
 void RunningServer::settle() {
+  wait_for_sockets();
   for (int looks = 0; looks < kRestingLooks; ++looks) {
     on_loop([&] {
       if (!server_->is_at_rest()) looks = 0;
@@ -72,7 +77,17 @@ void RunningServer::settle() {
   }
 }
 
+/// Those of other threads: the main loop does not know what they have.
+void RunningServer::wait_for_sockets() {
+  if (server_->options().config.io_threads.value_or(0) == 0) return;
+  for (int looks = 0; looks < kRestingLooks; ++looks) {
+    std::promise<void>().get_future().wait_for(5ms);
+    on_loop([] {});
+  }
+}
+
 void RunningServer::settle_turns() {
+  wait_for_sockets();
   for (int looks = 0; looks < kRestingLooks; ++looks) on_loop([] {});
 }
 

@@ -67,6 +67,7 @@ class RunningServer {
 
  private:
   void pass_time();
+  void wait_for_sockets();
 
   std::string logged_;
   Log log_{[this](std::string_view line) { logged_ += line; }};

@@ -83,6 +83,9 @@ class Journal {
   /// already. `on_durable` tells when it is true again.
   [[nodiscard]] virtual bool may_answer() const { return true; }
 
+  /// Until then it stays true, whatever happens.
+  [[nodiscard]] virtual Time may_answer_until() const { return kNever; }
+
   [[nodiscard]] virtual Durability durability() const { return Durability::kWhenWritten; }
 
   /// `wake` is called from another thread each time `durable()`, `epoch()` or

@@ -55,6 +55,16 @@ struct SystemFacts {
 
 /// Facts that the server counts outside of the broker.
 struct TrafficFacts {
+  /// A thread with sockets of the job ports.
+  struct Io {
+    std::string thread;  ///< `main`, or the name of its own
+    std::uint64_t connections = 0;
+    std::uint64_t rounds = 0;  ///< each waits for the sockets once
+    std::uint64_t received_bytes = 0;
+    std::uint64_t sent_bytes = 0;
+    Duration processor_time{};  ///< 0 for the main thread
+  };
+
   std::uint64_t beanstalk_connections = 0;
   std::uint64_t faktory_connections = 0;
   std::uint64_t undurable_bytes = 0;   ///< of the journal, appended and not durable yet
@@ -68,6 +78,7 @@ struct TrafficFacts {
   bool is_stopping = false;
   bool is_draining = false;  ///< the beanstalk port refuses new jobs
   LeadershipFacts leadership;
+  std::vector<Io> io;
 };
 
 /// Everything that the handlers may use. Requests come one at a time, in the broker's thread.

@@ -90,9 +90,13 @@ std::size_t LogLeader::in_flight() {
 }
 
 bool LogLeader::may_answer() {
-  if (has_released_) return false;
+  return parts_.options.now() < may_answer_until();
+}
+
+Time LogLeader::may_answer_until() {
+  if (has_released_) return Time{};
   note_stored();
-  return parts_.options.now() < lease_from_ + parts_.options.lease;
+  return lease_from_ + parts_.options.lease;
 }
 
 /// The others begin to count when they see an entry, which is later.

@@ -40,6 +40,7 @@ class LogLeader {
   [[nodiscard]] std::size_t in_flight();
   [[nodiscard]] Lsn durable();
   [[nodiscard]] bool may_answer();
+  [[nodiscard]] Time may_answer_until();
   [[nodiscard]] Time lost_at();
   [[nodiscard]] Time next_beat() const;
   void beat();

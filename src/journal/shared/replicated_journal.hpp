@@ -60,6 +60,9 @@ class ReplicatedJournal final : public SharedJournal {
     if (!leader_) follower_.claim();
   }
   [[nodiscard]] bool may_answer() const override { return leader_ && leader_->may_answer(); }
+  [[nodiscard]] Time may_answer_until() const override {
+    return leader_ ? leader_->may_answer_until() : Time{};
+  }
   void beat() override { leading().beat(); }
   [[nodiscard]] Time next_beat() const override { return leading().next_beat(); }
   [[nodiscard]] Time lost_at() const override { return leading().lost_at(); }

@@ -57,6 +57,7 @@ void ClientSocket::obey(Order& order) {
       hold();
       break;
     case Order::Then::kNothing:
+    case Order::Then::kOpen:
     case Order::Then::kForget:
       break;
   }
@@ -111,6 +112,7 @@ void ClientSocket::hand_on(const Stream::Received& received) {
   // What waited for the end of a handshake can leave now.
   if (received.has_opened) send();
   if (!received.bytes.empty()) {
+    thread_->count_received(received.bytes.size());
     is_handed_on_ = true;
     // In a buffer that the next socket uses too.
     if (!received.is_in_place) input_ = received.bytes;

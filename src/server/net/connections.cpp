@@ -32,7 +32,7 @@ Connections::~Connections() {
 void Connections::add(int descriptor, std::unique_ptr<TlsStream> tls,
                       std::unique_ptr<Session> session) {
   auto socket = std::make_unique<ClientSocket>(descriptor, std::move(tls));
-  IoThread& thread = parts_.net.sockets();
+  IoThread& thread = parts_.net.choose();
   Client& client = all_.emplace_back(std::move(session), *socket, thread.orders(), session_parts_);
   client.place = std::prev(all_.end());
   client.descriptor = descriptor;
@@ -79,11 +79,14 @@ void Connections::serve_ready() {
   std::deque<ClientSession*>& ready = session_parts_.ready;
   budget_.reset();
   for (int round = 0; round < kRoundsPerTurn && !ready.empty(); ++round) {
+    const std::size_t share =
+        std::clamp(kRoundBytes / ready.size(), kServedBytesMin, kInputShareBytes);
     for (std::size_t left = ready.size(); left > 0; --left) {
-      if (session_parts_.unsent.turn_bytes >= kTurnOutputBytesMax || budget_.is_over()) return;
+      const bool is_enough = session_parts_.unsent.turn_bytes >= kTurnOutputBytesMax;
+      if (is_enough || budget_.is_over() || parts_.turn.is_paused()) return;
       ClientSession* const client = ready.front();
       ready.pop_front();
-      if (client != nullptr) client->serve();
+      if (client != nullptr) client->serve(share);
     }
   }
 }
@@ -144,6 +147,7 @@ void Connections::drop_all() {
 
 void Connections::end() {
   drop_all();
+  parts_.net.end();
   while (!all_.empty()) {
     parts_.net.exchange();
     remove_closed();

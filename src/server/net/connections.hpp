@@ -19,7 +19,7 @@ namespace millrace::server {
 inline constexpr std::size_t kUnsentBytesMax = std::size_t{256} << 20;
 
 /// All clients of the job ports: their sessions, which are served in turn.
-class Connections final : public Net::Sessions {
+class Connections {
  public:
   struct Parts {
     Net& net;
@@ -35,7 +35,7 @@ class Connections final : public Net::Sessions {
   };
 
   explicit Connections(Parts parts);
-  ~Connections() override;
+  ~Connections();
   Connections(const Connections&) = delete;
   Connections& operator=(const Connections&) = delete;
 
@@ -60,8 +60,10 @@ class Connections final : public Net::Sessions {
   /// Drops and removes them all, when there is no further turn to do it in.
   void end();
 
-  void serve(Batch<Arrival>& arrived) override;
-  [[nodiscard]] bool has_ready() const override;
+  /// Takes what arrived, and executes as much as one turn should.
+  void serve(Batch<Arrival>& arrived);
+  /// `serve` has something to do, though nothing has arrived.
+  [[nodiscard]] bool has_ready() const;
 
  private:
   struct Client : ClientSession {
@@ -88,6 +90,6 @@ inline constexpr std::size_t kRemovalsPerTurn = 16;
 
 /// How often a client is served in a turn, a little each time, while it has more: then the turn's
 /// replies leave.
-inline constexpr int kRoundsPerTurn = kInputShareBytes / kServedBytes;
+inline constexpr int kRoundsPerTurn = kInputShareBytes / kServedBytesMin;
 
 }  // namespace millrace::server

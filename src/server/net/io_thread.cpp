@@ -1,32 +1,141 @@
 #include "server/net/io_thread.hpp"
 
+#include <pthread.h>
+#include <time.h>
+
+#include <asio/io_context.hpp>
+#include <asio/post.hpp>
+#include <asio/steady_timer.hpp>
 #include <utility>
 
 #include "base/check.hpp"
 
 namespace millrace::server {
+namespace {
+
+/// How many handlers run in a round; the rest is for the next one.
+constexpr int kHandlersMax = 256;
+
+}  // namespace
+
+IoThread::IoThread(asio::io_context& context, const Log& log) : context_(context), log_(log) {}
+
+IoThread::IoThread(const std::string& name, const Log& log, std::function<void()> wake)
+    // The thread works on its sockets; the sessions' thread posts.
+    : name_(name),
+      own_context_(std::make_unique<asio::io_context>(ASIO_CONCURRENCY_HINT_UNSAFE_IO)),
+      context_(*own_context_),
+      log_(log),
+      wake_sessions_(std::move(wake)) {
+  // Takes the descriptors of the context now, where it can fail, and not with the first socket.
+  const asio::steady_timer timer(context_);
+  thread_ = std::thread([this] { run(); });
+  pthread_setname_np(thread_.native_handle(), name.c_str());
+}
+
+IoThread::~IoThread() {
+  end();
+}
+
+void IoThread::end() {
+  if (!has_thread()) return;
+  is_stopping_ = true;
+  wake();
+  thread_.join();
+}
+
+// ---- for the sessions ---------------------------------------------------------------------------
 
 void IoThread::add(std::unique_ptr<ClientSocket> socket) {
-  ClientSocket& added = *socket;
-  sockets_.emplace(&added, std::move(socket));
-  added.open(*this);
+  ++count_;
+  Order& order = ordered_.add();
+  order.then = Order::Then::kOpen;
+  order.to = socket.release();
+}
+
+void IoThread::submit() {
+  for (const Order& order : ordered_.values()) count_ -= order.then == Order::Then::kForget ? 1 : 0;
+  if (own_context_) {
+    if (orders_.post(ordered_)) wake();
+  } else {
+    obeyed_.swap(ordered_);
+  }
+  if (!has_thread()) exchange();
+}
+
+void IoThread::take(Batch<Arrival>& arrived) {
+  if (own_context_) arrivals_.take(arrived);
+  if (has_thread()) return;
+  for (const Arrival& arrival : told_.values()) arrived.add() = arrival;
+  told_.clear();
+}
+
+void IoThread::let_go(Lsn durable, Duration lease) {
+  const bool is_leased = lease != Duration::max();
+  answerable_until_ = is_leased ? Steady::now() + lease : Steady::time_point::max();
+  const bool has_changed = answerable_.exchange(durable) != durable;
+  // Whoever begins to wait after this looks once more.
+  if ((has_changed || is_leased) && has_thread() && awaits_durable_) wake();
+}
+
+IoThread::Figures IoThread::figures() const {
+  Figures figures{.name = name_,
+                  .connections = count_,
+                  .rounds = rounds_,
+                  .received_bytes = received_bytes_,
+                  .sent_bytes = sent_bytes_};
+  clockid_t clock{};
+  timespec time{};
+  if (has_thread() &&
+      pthread_getcpuclockid(const_cast<std::thread&>(thread_).native_handle(), &clock) == 0 &&
+      clock_gettime(clock, &time) == 0) {
+    figures.processor_time =
+        std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+  }
+  return figures;
+}
+
+// ---- the thread ---------------------------------------------------------------------------------
+
+void IoThread::run() {
+  const auto work = asio::make_work_guard(context_);
+  while (!is_stopping_) {
+    is_woken_ = false;
+    exchange();
+    before_wait();
+    awaits_durable_ = !waiting_.empty();
+    const bool waits = !has_work() && (waiting_.empty() || answerable() == sent_durable_);
+    if (waits) context_.run_one();
+    for (int handled = 0; handled < kHandlersMax && context_.poll_one() > 0; ++handled) {
+    }
+    publish();
+  }
+  exchange();
+  publish();
+}
+
+void IoThread::wake() {
+  if (!is_woken_.exchange(true)) asio::post(context_, [] {});
 }
 
 void IoThread::exchange() {
-  (void)orders_.post(ordered_);
-  sent_bytes_ = 0;
-  orders_.take(obeyed_);
+  rounds_.fetch_add(1, std::memory_order_relaxed);
+  round_bytes_ = 0;
+  if (own_context_) orders_.take(obeyed_);
   for (Order& order : obeyed_.values()) {
-    if (order.then == Order::Then::kForget) {
+    if (order.then == Order::Then::kOpen) {
+      open(*order.to);
+    } else if (order.then == Order::Then::kForget) {
       forget(*order.to);
     } else {
       order.to->obey(order);
     }
   }
+  obeyed_.clear();
   call_all(unread_, [](ClientSocket& socket) { socket.receive_again(); });
   call_all(unsent_, [](ClientSocket& socket) { socket.send_again(); });
-  const Lsn answerable = answerable_;
-  if (std::exchange(sent_durable_, answerable) == answerable) return;
+  const Lsn durable = answerable();
+  if (std::exchange(sent_durable_, durable) == durable) return;
   call_all(waiting_, [](ClientSocket& socket) { socket.send_again(); });
 }
 
@@ -34,19 +143,46 @@ void IoThread::before_wait() {
   call_all(reading_, [](ClientSocket& socket) { socket.await_input(); });
 }
 
+void IoThread::publish() {
+  if (own_context_ && arrivals_.post(told_)) wake_sessions_();
+}
+
 /// Each may be listed again meanwhile.
 template <typename Call>
 void IoThread::call_all(Sockets& sockets, Call call) {
+  if (sockets.empty()) return;
   CHECK(called_.empty());
   called_.swap(sockets);
   for (ClientSocket* socket : called_) call(*socket);
   called_.clear();
 }
 
+void IoThread::open(ClientSocket& socket) {
+  sockets_.emplace(&socket, &socket);
+  socket.open(*this);
+}
+
 /// One that is closed is called in vain until then.
 void IoThread::forget(ClientSocket& socket) {
   for (Sockets* listed : {&unsent_, &waiting_, &unread_, &reading_}) std::erase(*listed, &socket);
   sockets_.erase(&socket);
+}
+
+// ---- for the sockets ----------------------------------------------------------------------------
+
+Lsn IoThread::answerable() const {
+  const Steady::time_point until = answerable_until_;
+  if (until != Steady::time_point::max() && Steady::now() >= until) return 0;
+  return answerable_;
+}
+
+void IoThread::count_sent(std::size_t bytes) {
+  round_bytes_ += bytes;
+  sent_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+void IoThread::count_received(std::size_t bytes) {
+  received_bytes_.fetch_add(bytes, std::memory_order_relaxed);
 }
 
 Arrival& IoThread::tell(ClientSession& session) {

@@ -1,38 +1,76 @@
 #include "server/net/net.hpp"
 
-namespace millrace::server {
+#include <algorithm>
+#include <string>
 
-void Net::let_go(Lsn durable) {
-  sockets_.let_go(durable);
-  sockets_.exchange();
+#include "server/net/connections.hpp"
+
+namespace millrace::server {
+Net::Net(Poller& poller, const Log& log, std::size_t threads) : poller_(poller) {
+  for (std::size_t i = 1; i <= threads; ++i) {
+    threads_.push_back(
+        std::make_unique<IoThread>("io_" + std::to_string(i), log, [this] { poller_.wake(); }));
+  }
+  if (threads > 0) return;
+  threads_.push_back(std::make_unique<IoThread>(poller.context(), log));
+  inline_ = threads_.front().get();
+}
+
+IoThread& Net::choose() {
+  return **std::min_element(threads_.begin(), threads_.end(),
+                            [](const auto& a, const auto& b) { return a->count() < b->count(); });
+}
+
+void Net::submit() {
+  for (const auto& thread : threads_) thread->submit();
+}
+
+void Net::let_go(Lsn durable, Duration lease) {
+  for (const auto& thread : threads_) thread->let_go(durable, lease);
+  submit();
 }
 
 void Net::exchange() {
-  sockets_.exchange();
+  submit();
   hand_over();
 }
 
+void Net::end() {
+  submit();
+  for (const auto& thread : threads_) thread->end();
+}
+
 void Net::take(Duration longest) {
-  sockets_.exchange();
-  sockets_.before_wait();
+  submit();
+  if (inline_ != nullptr) inline_->before_wait();
   poller_.wait(has_work() ? Duration{} : longest);
   hand_over();
   poller_.run_posted();
 }
 
 bool Net::has_work() const {
-  return sockets_.has_work() || (sessions_ != nullptr && sessions_->has_ready());
+  if (inline_ != nullptr && inline_->has_work()) return true;
+  if (connections_ != nullptr && connections_->has_ready()) return true;
+  return std::any_of(threads_.begin(), threads_.end(),
+                     [](const auto& thread) { return thread->has_orders(); });
 }
 
 void Net::take_more(Batch<Arrival>& arrived) {
-  sockets_.publish();
-  sockets_.take(arrived);
+  arrived.clear();
+  if (inline_ != nullptr) inline_->publish();
+  for (const auto& thread : threads_) thread->take(arrived);
 }
 
 void Net::hand_over() {
   take_more(arrived_);
   served_ = arrived_.size();
-  if (sessions_ != nullptr) sessions_->serve(arrived_);
+  if (connections_ != nullptr) connections_->serve(arrived_);
+}
+
+std::vector<IoThread::Figures> Net::figures() const {
+  std::vector<IoThread::Figures> all;
+  for (const auto& thread : threads_) all.push_back(thread->figures());
+  return all;
 }
 
 }  // namespace millrace::server

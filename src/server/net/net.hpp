@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
+#include <vector>
 
 #include "server/net/io_thread.hpp"
 #include "server/net/poller.hpp"
@@ -8,36 +10,37 @@
 
 namespace millrace::server {
 
-/// The clients of the job ports, as the main loop waits for them.
+class Connections;
+
+/// The sockets of the job ports, as the main loop waits for them. They belong to threads of their
+/// own, or to that of the main loop.
 class Net final : public Input {
  public:
-  /// Who executes what arrives.
-  class Sessions {
-   public:
-    virtual ~Sessions() = default;
-    /// Takes what arrived, and executes as much as one turn should.
-    virtual void serve(Batch<Arrival>& arrived) = 0;
-    /// `serve` has something to do, though nothing has arrived.
-    [[nodiscard]] virtual bool has_ready() const = 0;
-  };
-
-  Net(Poller& poller, const Log& log) : poller_(poller), sockets_(poller.context(), log) {}
+  /// `threads`: how many of their own. Throws `std::system_error` when one cannot start.
+  Net(Poller& poller, const Log& log, std::size_t threads = 0);
   Net(const Net&) = delete;
   Net& operator=(const Net&) = delete;
 
-  /// They outlive the last `take`.
-  void serve(Sessions& sessions) { sessions_ = &sessions; }
+  /// Has their sessions execute what arrives, from now on. They outlive the last `take`.
+  void serve(Connections& connections) { connections_ = &connections; }
 
-  [[nodiscard]] IoThread& sockets() { return sockets_; }
+  /// Where a new socket shall belong: the thread with the fewest.
+  [[nodiscard]] IoThread& choose();
 
-  /// Sends what was bound to `durable` or to less.
-  void let_go(Lsn durable);
+  /// Sends what was bound to `durable` or to less, until the lease ends: see `IoThread::let_go`.
+  void let_go(Lsn durable, Duration lease = Duration::max());
 
   /// Has the sessions take what is there, without waiting.
   void exchange();
 
-  /// What was said since the present `Sessions::serve` began.
+  /// Ends the threads. The main loop's has the sockets then.
+  void end();
+
+  /// What was said since the present `Connections::serve` began.
   void take_more(Batch<Arrival>& arrived);
+
+  /// Of each thread. One that has none of its own is the main loop's.
+  [[nodiscard]] std::vector<IoThread::Figures> figures() const;
 
   void take(Duration longest) override;
   [[nodiscard]] bool serves_few() const override { return served_ <= kFew; }
@@ -50,11 +53,13 @@ class Net final : public Input {
   static constexpr std::size_t kFew = 8;
 
  private:
+  void submit();
   void hand_over();
 
   Poller& poller_;
-  IoThread sockets_;
-  Sessions* sessions_ = nullptr;  ///< null: there are no clients yet
+  std::vector<std::unique_ptr<IoThread>> threads_;  ///< at least one
+  IoThread* inline_ = nullptr;                      ///< the one of the main loop's thread
+  Connections* connections_ = nullptr;              ///< null: there are no clients yet
   Batch<Arrival> arrived_;
   std::size_t served_ = 0;  ///< how many have said something, for this `take`
 };

@@ -73,8 +73,7 @@ void Poller::wake() {
 }
 
 void Poller::run_posted() {
-  // Before it is looked: what comes after that wakes the next wait.
-  if (!is_woken_.exchange(false)) return;
+  if (!std::exchange(was_woken_, false)) return;
   std::vector<std::function<void()>> calls;
   {
     const std::lock_guard guard(mutex_);
@@ -104,6 +103,8 @@ void Poller::wait(Duration longest) {
     ++handled;
   }
   while (handled < kHandlersMax && context.poll_one() > 0) ++handled;
+  // Before anybody looks for what another thread has: what comes after that wakes the next wait.
+  was_woken_ = is_woken_.exchange(false) || was_woken_;
 }
 
 }  // namespace millrace::server

@@ -65,6 +65,7 @@ class Poller {
   const std::unique_ptr<Waiting> waiting_;
   CallList<Pollee> before_wait_;
 
+  bool was_woken_ = false;              ///< since what was posted was run
   std::atomic<bool> is_woken_ = false;  ///< since the last wait ended
   std::mutex mutex_;                    ///< of the following
   std::vector<std::function<void()>> posted_;

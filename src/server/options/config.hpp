@@ -1,10 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -38,6 +40,9 @@ struct SyncChoice {
 /// The bounds of `Config::lease`, in ms. A shorter lease would end when a machine is only busy.
 inline constexpr std::uint64_t kLeaseMinMs = 200;
 inline constexpr std::uint64_t kLeaseMaxMs = 60'000;
+
+/// The most of `Config::io_threads`.
+inline constexpr std::size_t kIoThreadsMax = 8;
 
 /// The longest `Config::node`.
 inline constexpr std::size_t kNodeBytesMax = 64;
@@ -74,8 +79,9 @@ struct Config {
   std::string tls_key_file;          ///< set exactly when there is a certificate
   std::string
       node_ca_file;  ///< what certificates of other nodes are checked with; empty: the system's
-  std::string description = "Faktory";  ///< what INFO says that the server is
-  std::uint64_t connections_max = 0;    ///< of Faktory clients; 0: no limit
+  std::string description = "Faktory";    ///< what INFO says that the server is
+  std::uint64_t connections_max = 0;      ///< of Faktory clients; 0: no limit
+  std::optional<std::size_t> io_threads;  ///< for the sockets of clients; nullopt: by the cores
   std::size_t dead_jobs_max = 1'000'000;
   PushRules pushes;
   FinishedJobs::Limits finished;  ///< without `is_durable`
@@ -139,5 +145,15 @@ struct Config {
 /// The variables of systemd: LISTEN_PID, LISTEN_FDS, LISTEN_FDNAMES, NOTIFY_SOCKET, WATCHDOG_USEC
 /// and WATCHDOG_PID.
 [[nodiscard]] Handover read_handover();
+
+/// How many `io_threads` there are on a machine with so many cores: with few, none.
+[[nodiscard]] inline std::size_t io_threads_on(std::size_t cores, const Config& config) {
+  return config.io_threads.value_or(cores <= 3 ? 0 : std::min(cores / 4, kIoThreadsMax));
+}
+
+/// The same on this one.
+[[nodiscard]] inline std::size_t io_threads(const Config& config) {
+  return io_threads_on(std::thread::hardware_concurrency(), config);
+}
 
 }  // namespace millrace::server

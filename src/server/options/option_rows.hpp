@@ -50,6 +50,7 @@ struct OptionRow {
 };
 
 inline constexpr std::array<std::string_view, 1> kOffWord = {"off"};
+inline constexpr std::array<std::string_view, 1> kAutoWord = {"auto"};
 inline constexpr std::array<std::string_view, 2> kOnOffWords = {"on", "off"};
 inline constexpr std::array<std::string_view, 3> kSyncWords = {"always", "interval:1000", "off"};
 
@@ -305,6 +306,15 @@ inline constexpr std::array kOptionRows = {
               "Mode of unix: sockets, such as 660 (default: what the umask leaves of 777)",
               sets<&Config::socket_mode, set_mode>, needs_restart<&Config::socket_mode>,
               Shown(Section::kProcess, shows<&Config::socket_mode>), kNoOther},
+    OptionRow{"io-threads", "N",
+              "Threads for the sockets of clients besides the main one, 0 to 8, or auto: none with "
+              "up to 3 cores, else a quarter of the cores (default: auto)",
+              sets<&Config::io_threads, set_io_threads>, needs_restart<&Config::io_threads>,
+              Shown(Section::kProcess,
+                    [](const Config& c) {
+                      return c.io_threads ? std::to_string(*c.io_threads) : std::string("auto");
+                    }),
+              kNoOther, cli::ValueHint{.words = kAutoWord}},
     OptionRow{"insecure", nullptr, "Allow ports that other machines can reach without a password",
               sets<&Config::is_insecure, set_switch>, needs_restart<&Config::is_insecure>,
               Shown(Section::kExposure, shows<&Config::is_insecure>), kNoOther},

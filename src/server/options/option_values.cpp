@@ -212,6 +212,17 @@ Outcome<Done> set_finished(FinishedJobs::Limits& member, const std::string& text
   return Done{};
 }
 
+Outcome<Done> set_io_threads(std::optional<std::size_t>& member, const std::string& text) {
+  if (text == "auto") {
+    member.reset();
+    return Done{};
+  }
+  const auto count = read_number(text, 0, kIoThreadsMax);
+  if (!count) return Problem{count.error().text + ", or auto"};
+  member = static_cast<std::size_t>(*count);
+  return Done{};
+}
+
 Outcome<Done> set_poison_after(std::uint32_t& member, const std::string& text) {
   // A job remembers so many of its runs.
   const auto count = read_number(text, 0, Attempts::kCountMax);

@@ -32,6 +32,8 @@ namespace millrace::server {
 [[nodiscard]] Outcome<Done> set_pushes(PushRules& member, const std::string& text);
 /// `50000` or `50000,48h`.
 [[nodiscard]] Outcome<Done> set_finished(FinishedJobs::Limits& member, const std::string& text);
+[[nodiscard]] Outcome<Done> set_io_threads(std::optional<std::size_t>& member,
+                                           const std::string& text);
 [[nodiscard]] Outcome<Done> set_poison_after(std::uint32_t& member, const std::string& text);
 /// `660`: who may connect to a unix socket, in octal. Its owner always may.
 [[nodiscard]] Outcome<Done> set_mode(std::optional<unsigned>& member, const std::string& text);

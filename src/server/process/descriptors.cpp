@@ -6,8 +6,9 @@
 namespace millrace::server {
 
 Outcome<ConnectionLimits> share_descriptors(const DescriptorNeeds& needs) {
-  const std::uint64_t own =
-      needs.open_already + kDescriptorsOfServer + (needs.has_journal ? kDescriptorsOfJournal : 0);
+  const std::uint64_t own = needs.open_already + kDescriptorsOfServer +
+                            kDescriptorsOfIoThread * needs.io_threads +
+                            (needs.has_journal ? kDescriptorsOfJournal : 0);
   if (needs.limit < own + kConnectionsMin) {
     return Problem{"the limit of open files is " + std::to_string(needs.limit) +
                    ", and the server needs at least " + std::to_string(own + kConnectionsMin) +

@@ -15,6 +15,7 @@ struct DescriptorNeeds {
   bool has_journal = false;        ///< on a disk
   bool has_web = false;
   std::size_t web_connections_max = 0;  ///< more are of no use
+  std::size_t io_threads = 0;
 };
 
 struct ConnectionLimits {
@@ -32,6 +33,9 @@ inline constexpr std::uint64_t kDescriptorsOfServer = 28;
 /// Those of the journal at most: its directory, lock and extent; the present and the next segment;
 /// five of the reserve, two while segments are removed; nine to read; one to spare.
 inline constexpr std::uint64_t kDescriptorsOfJournal = 22;
+
+/// Those of each thread for sockets.
+inline constexpr std::uint64_t kDescriptorsOfIoThread = 3;
 
 /// With fewer connections a server is of no use.
 inline constexpr std::uint64_t kConnectionsMin = 8;

@@ -44,7 +44,7 @@ void ClientSession::get_ready() {
   if (!std::exchange(is_ready_, true)) parts_.ready.push_back(this);
 }
 
-void ClientSession::serve() {
+void ClientSession::serve(std::size_t bytes_max) {
   is_ready_ = false;
   if (!session_ || is_closing_) return;
   bool has_executed = true;
@@ -53,7 +53,7 @@ void ClientSession::serve() {
   } else if (std::exchange(is_due_, false) || (session_->wants_resume() && takes_output())) {
     call_session([](Session& session, Time now) { session.resume(now); });
   } else {
-    has_executed = execute_input();
+    has_executed = execute_input(bytes_max);
   }
   if (!has_executed || !session_ || is_closing_) return;
   if (has_more()) get_ready();
@@ -90,9 +90,9 @@ bool ClientSession::wants_input() const {
 }
 
 /// False: the session would not take it now.
-bool ClientSession::execute_input() {
+bool ClientSession::execute_input(std::size_t bytes_max) {
   if (arrived_.empty() || !wants_input() || !parts_.kept.admits(*this)) return false;
-  const std::string_view piece = arrived_.substr(0, kServedBytes);
+  const std::string_view piece = arrived_.substr(0, bytes_max);
   arrived_.remove_prefix(piece.size());
   call_session([piece](Session& session, Time now) { session.receive(piece, now); });
   if (session_ && !is_closing_ && arrived_.empty() && is_end_next_) end_input();
@@ -121,8 +121,10 @@ void ClientSession::end_session_input() {
 
 void ClientSession::expire(Time now) {
   if (!session_) return order(Order::Then::kDrop);
-  if (session_->close_at() <= now) return drop();
-  is_due_ = true;
+  // What arrived in time, and only waits for us, is executed first.
+  const bool is_over = session_->close_at() <= now;
+  if (is_over && arrived_.empty()) return drop();
+  is_due_ = !is_over;
   get_ready();
 }
 

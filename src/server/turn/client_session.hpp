@@ -26,9 +26,11 @@ inline constexpr std::size_t kTurnOutputBytesMax = std::size_t{1} << 20;
 /// While this much of a client's output was not sent, nothing more is executed or received.
 inline constexpr std::size_t kUnsentBytesPause = 256 * 1024;
 
-/// How much of a client's input is executed before the others have their turn: so a short command
-/// waits for no more than this of each of them.
-inline constexpr std::size_t kServedBytes = 4 * 1024;
+/// How much input of all clients is executed in a round, about: each has an even share of it, but
+/// at least `kServedBytesMin`. So a short command waits for no more than this, and for little of
+/// each of many others.
+inline constexpr std::size_t kRoundBytes = 256 * 1024;
+inline constexpr std::size_t kServedBytesMin = 4 * 1024;
 
 /// How long a connection that we close waits for the client to close too, so that what the client
 /// still sends does not make the system throw away our last reply.
@@ -73,8 +75,9 @@ class ClientSession : public Responder, public Deadline, private InputKeeper {
   /// What its socket says, but for input: that waits for `serve`.
   void take(const Arrival& arrival);
 
-  /// Executes a little of what there is. Called when it is the first of those that are ready.
-  void serve();
+  /// Executes what there is, but no more than so many bytes of its input. Called when it is the
+  /// first of those that are ready.
+  void serve(std::size_t bytes_max);
 
   /// The server stops: takes no further input, and ends the connection when everything is answered.
   void stop();
@@ -102,7 +105,7 @@ class ClientSession : public Responder, public Deadline, private InputKeeper {
 
   template <typename Call>
   void call_session(Call call);
-  [[nodiscard]] bool execute_input();
+  [[nodiscard]] bool execute_input(std::size_t bytes_max);
   void end_input();
   void sent(std::size_t bytes);
   void close(bool is_broken);

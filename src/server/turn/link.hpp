@@ -36,6 +36,7 @@ struct Arrival {
 struct Order {
   enum class Then : std::uint8_t {
     kNothing,
+    kOpen,    ///< the first order of all: the socket is the thread's from now on
     kReadOn,  ///< the input was taken: the next may come
     kHold,    ///< it was not, and will not be soon: only a broken connection is told of
     kFinish,  ///< no output follows: closes so that the client gets all of it

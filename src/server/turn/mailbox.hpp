@@ -53,11 +53,12 @@ class Mailbox {
     return was_empty;
   }
 
-  /// Takes what was posted. `into` is cleared first.
+  /// Adds what was posted to `into`.
   void take(Batch<Value>& into) {
-    into.clear();
     const std::lock_guard guard(mutex_);
-    posted_.swap(into);
+    if (into.is_empty()) return posted_.swap(into);
+    for (Value& value : posted_.values()) std::swap(into.add(), value);
+    posted_.clear();
   }
 
  private:

@@ -40,11 +40,12 @@ struct Connected {
 
   /// A round, with all that the system has by now.
   void run() {
-    thread.exchange();
+    thread.submit();
     thread.before_wait();
     context.poll();
     context.restart();
     thread.publish();
+    arrived.clear();
     thread.take(arrived);
     for (const Arrival& arrival : arrived.values()) is_gone = is_gone || arrival.is_gone;
   }
@@ -57,6 +58,8 @@ struct Connected {
     order.then = then;
     run();
   }
+
+  void let_go(Lsn durable) { thread.let_go(durable, Duration::max()); }
 
   void send(std::string_view bytes) const {
     REQUIRE(::send(client, bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
@@ -103,25 +106,25 @@ TEST_CASE("io: output leaves when what it tells of is durable, in order") {
   io.order(Then::kNothing, "a", 5);
   io.order(Then::kNothing, "b", 7);
   CHECK(io.received() == "nothing");
-  io.thread.let_go(5);
+  io.let_go(5);
   io.run();
   CHECK(io.received() == "a");
-  io.thread.let_go(7);
+  io.let_go(7);
   io.run();
   CHECK(io.received() == "b");
 }
 
 TEST_CASE("io: when nothing may be answered any more, nothing leaves") {
   Connected io;
-  io.thread.let_go(5);
-  io.thread.let_go(0);
+  io.let_go(5);
+  io.let_go(0);
   io.order(Then::kNothing, "a", 5);
   CHECK(io.received() == "nothing");
 }
 
 TEST_CASE("io: what was sent is told with what comes next, or when it is much") {
   Connected io;
-  io.thread.let_go(1);
+  io.let_go(1);
   io.order(Then::kNothing, "a", 1);
   CHECK(io.arrived.is_empty());
   io.send("x");
@@ -137,7 +140,7 @@ TEST_CASE("io: one that finishes sends all, tells so, and lingers until the clie
   Connected io;
   io.order(Then::kFinish, "bye", 3);
   CHECK(io.arrived.is_empty());
-  io.thread.let_go(3);
+  io.let_go(3);
   io.run();
   REQUIRE(io.arrived.size() == 1);
   CHECK(io.arrived.values()[0].is_over);
@@ -157,7 +160,7 @@ TEST_CASE("io: one that finishes sends all, tells so, and lingers until the clie
 
 TEST_CASE("io: one that ends does not linger") {
   Connected io;
-  io.thread.let_go(1);
+  io.let_go(1);
   io.order(Then::kEnd, "bye", 1);
   CHECK(io.is_gone);
   CHECK(io.received() == "bye");
@@ -172,7 +175,7 @@ TEST_CASE("io: the end of the input is told after the input, and answers still l
   io.order(Then::kReadOn);
   REQUIRE(io.arrived.size() == 1);
   CHECK(io.arrived.values()[0].is_end);
-  io.thread.let_go(1);
+  io.let_go(1);
   io.order(Then::kFinish, "answer", 1);
   CHECK(io.received() == "answer");
   CHECK(io.is_gone);
@@ -199,7 +202,7 @@ TEST_CASE("io: one that was dropped says so at once, and nothing more") {
   CHECK(io.arrived.values()[0].is_over);
   CHECK_FALSE(io.arrived.values()[0].is_broken);
   CHECK(io.is_gone);
-  io.thread.let_go(9);
+  io.let_go(9);
   io.order(Then::kFinish);
   CHECK(io.arrived.is_empty());
   CHECK(io.received() == "nothing");

@@ -222,7 +222,19 @@ TEST_CASE("config: the options are shown in this order") {
                        "extend-while-alive",
                        "statsd",
                        "user",
-                       "socket-mode"});
+                       "socket-mode",
+                       "io-threads"});
+}
+
+TEST_CASE("config: the threads for sockets are a quarter of the cores, and none of few") {
+  Config config;
+  CHECK(shown(config, "io-threads") == "auto");
+  CHECK(io_threads_on(3, config) == 0);
+  CHECK(io_threads_on(4, config) == 1);
+  CHECK(io_threads_on(64, config) == kIoThreadsMax);
+  config.io_threads = 2;
+  CHECK(shown(config, "io-threads") == "2");
+  CHECK(io_threads_on(1, config) == 2);
 }
 
 TEST_CASE("config: the mode of sockets is shown in octal") {

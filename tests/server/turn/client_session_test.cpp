@@ -110,7 +110,7 @@ struct Served {
     while (!parts.ready.empty()) {
       ClientSession* const first = parts.ready.front();
       parts.ready.pop_front();
-      if (first != nullptr) first->serve();
+      if (first != nullptr) first->serve(kServedBytesMin);
     }
   }
 
@@ -183,16 +183,16 @@ TEST_CASE("client: when its input is taken, the socket is to read on") {
 
 TEST_CASE("client: much input is executed a little at a time, and others come in between") {
   Served served;
-  const std::string much(2 * kServedBytes + 1, 'x');
+  const std::string much(2 * kServedBytesMin + 1, 'x');
   served.say({.input = much});
   ClientSession* const first = served.parts.ready.front();
   served.parts.ready.pop_front();
-  first->serve();
-  CHECK(served.told.received == kServedBytes);
+  first->serve(kServedBytesMin);
+  CHECK(served.told.received == kServedBytesMin);
   CHECK(served.parts.ready.size() == 1);
   served.serve();
   served.run();
-  CHECK(served.told.received == kServedBytes);
+  CHECK(served.told.received == kServedBytesMin);
   CHECK(served.given == much);
   CHECK(served.then == std::vector{Then::kReadOn});
 }

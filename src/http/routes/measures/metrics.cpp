@@ -368,6 +368,33 @@ void show_features(const FeatureCounts& counts, const Tally& tally, MetricsPage&
   page.sample("millrace_batches", "state=\"finished\"", concat(counts.finished_batches));
 }
 
+void show_io(const std::vector<TrafficFacts::Io>& threads, MetricsPage& page) {
+  struct Row {
+    const char* name;
+    const char* kind;
+    const char* help;
+    std::string (*value)(const TrafficFacts::Io&);
+  };
+  static constexpr Row kRows[] = {
+      {"millrace_io_connections", "gauge", "Open connections by the thread of their sockets.",
+       [](const TrafficFacts::Io& io) { return concat(io.connections); }},
+      {"millrace_io_rounds_total", "counter", "How often the thread looked at its sockets.",
+       [](const TrafficFacts::Io& io) { return concat(io.rounds); }},
+      {"millrace_io_received_bytes_total", "counter", "Bytes of commands, decrypted.",
+       [](const TrafficFacts::Io& io) { return concat(io.received_bytes); }},
+      {"millrace_io_sent_bytes_total", "counter", "Bytes of replies, before encryption.",
+       [](const TrafficFacts::Io& io) { return concat(io.sent_bytes); }},
+      {"millrace_io_processor_seconds_total", "counter",
+       "Processor time of the thread; 0 for the main thread.",
+       [](const TrafficFacts::Io& io) { return number(seconds_of(io.processor_time)); }}};
+  for (const Row& row : kRows) {
+    page.head(row.name, row.kind, row.help);
+    for (const TrafficFacts::Io& io : threads) {
+      page.sample(row.name, concat("thread=\"", io.thread, "\""), row.value(io));
+    }
+  }
+}
+
 void show_process(const Snapshot& all, MetricsPage& page) {
   const SystemFacts& system = all.system;
   const TrafficFacts& traffic = all.traffic;
@@ -376,6 +403,7 @@ void show_process(const Snapshot& all, MetricsPage& page) {
   page.sample("millrace_connections", "protocol=\"beanstalk\"",
               concat(traffic.beanstalk_connections));
   page.sample("millrace_connections", "protocol=\"faktory\"", concat(traffic.faktory_connections));
+  show_io(traffic.io, page);
   page.single("millrace_uptime_seconds", "gauge", "Since the start.",
               seconds_of(all.now - all.started_at));
   page.single("millrace_statsd_left_out_total", "counter", "Runs that statsd was not told of.",

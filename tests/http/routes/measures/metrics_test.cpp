@@ -48,6 +48,18 @@ TEST_CASE("metrics: open connections by protocol") {
   CHECK(has_line(text, R"(millrace_connections{protocol="faktory"} 3)"));
 }
 
+TEST_CASE("metrics: each thread with sockets") {
+  WebFixture web;
+  web.traffic.io = {{.thread = "io_1", .connections = 2, .rounds = 3, .received_bytes = 4},
+                    {.thread = "io_2", .sent_bytes = 5, .processor_time = 1500ms}};
+  const std::string text = web.get("/metrics").body;
+  CHECK(has_line(text, R"(millrace_io_connections{thread="io_1"} 2)"));
+  CHECK(has_line(text, R"(millrace_io_rounds_total{thread="io_1"} 3)"));
+  CHECK(has_line(text, R"(millrace_io_received_bytes_total{thread="io_1"} 4)"));
+  CHECK(has_line(text, R"(millrace_io_sent_bytes_total{thread="io_2"} 5)"));
+  CHECK(has_line(text, R"(millrace_io_processor_seconds_total{thread="io_2"} 1.5)"));
+}
+
 TEST_CASE("metrics: lines of the log that were lost") {
   WebFixture web;
   web.traffic.log_lines_lost = 7;

@@ -1,0 +1,105 @@
+"""The sockets of clients in threads of their own: `--io-threads`."""
+
+import os
+import re
+import threading
+import unittest
+
+from clients import Beanstalk, Faktory
+from preloaded import Countdown
+from program import ServerTest, free_port
+from web import Web
+
+ROUNDS = 200
+
+
+class IoThreadsTest(ServerTest):
+    def start(self, count):
+        server = self.server("--io-threads", str(count))
+        server.web_address = ("127.0.0.1", free_port())
+        return server.start()
+
+    def threads(self, server):
+        tasks = f"/proc/{server.process.pid}/task"
+        names = []
+        for task in os.listdir(tasks):
+            with open(f"{tasks}/{task}/comm", encoding="utf-8") as file:
+                names.append(file.read().strip())
+        return sorted(name for name in names if name.startswith("io_"))
+
+    def test_each_has_a_name_and_figures(self):
+        server = self.start(2)
+        self.assertEqual(self.threads(server), ["io_1", "io_2"])
+        clients = [self.open(Beanstalk(server.beanstalk_address)) for _ in range(4)]
+        for client in clients:
+            client.put(b"x")
+        metrics = Web(server.web_address).get("/metrics")[2].decode()
+        for thread in ("io_1", "io_2"):
+            self.assertIn(f'millrace_io_connections{{thread="{thread}"}} 2\n', metrics)
+            self.assertRegex(metrics, rf'io_received_bytes_total\{{thread="{thread}"\}} [1-9]')
+            self.assertRegex(metrics, rf'io_sent_bytes_total\{{thread="{thread}"\}} [1-9]')
+            self.assertRegex(metrics, rf'io_processor_seconds_total\{{thread="{thread}"\}} 0\.')
+
+    def test_without_one_the_main_thread_has_the_figures(self):
+        server = self.start(0)
+        self.assertEqual(self.threads(server), [])
+        self.open(Beanstalk(server.beanstalk_address)).put(b"x")
+        metrics = Web(server.web_address).get("/metrics")[2].decode()
+        self.assertIn('millrace_io_connections{thread="main"} 1\n', metrics)
+        self.assertIn('millrace_io_processor_seconds_total{thread="main"} 0\n', metrics)
+
+    def test_what_many_clients_put_at_once_is_taken_once(self):
+        server = self.start(3)
+        taken = []
+
+        def put(number):
+            client = Beanstalk(server.beanstalk_address)
+            for i in range(ROUNDS):
+                client.put(f"{number} {i}".encode())
+            client.close()
+
+        def take():
+            client = Faktory(server.faktory_address, wid="w")
+            for _ in range(ROUNDS):
+                job = client.command("FETCH default")
+                jid = re.search(r'"jid":"([^"]+)"', job)[1]
+                client.command(f'ACK {{"jid":"{jid}"}}')
+                taken.append(jid)
+            client.close()
+
+        work = [threading.Thread(target=put, args=(number,)) for number in range(4)]
+        work += [threading.Thread(target=take) for _ in range(4)]
+        for each in work:
+            each.start()
+        for each in work:
+            each.join()
+        self.assertEqual(len(set(taken)), 4 * ROUNDS)
+        self.assertEqual(server.terminate(), 0)
+
+    def test_what_was_answered_is_there_after_a_crash(self):
+        server = self.start(2)
+        clients = [self.open(Beanstalk(server.beanstalk_address)) for _ in range(4)]
+        ids = [client.put(b"x") for client in clients for _ in range(20)]
+        server.restart()
+        client = self.open(Beanstalk(server.beanstalk_address))
+        self.assertEqual(client.stats()["current-jobs-ready"], str(len(ids)))
+
+    def test_too_many_are_refused_with_the_limit(self):
+        for value in ("1000", "9", "-1", "some"):
+            server = self.server("--io-threads", value)
+            self.assert_refused(server.arguments(), "--io-threads.* 8, or auto$", status=2)
+
+    def test_one_that_cannot_start_is_one_line(self):
+        threads = Countdown(self, "failing_thread")
+        server = self.server("--io-threads", "1", "--volatile", env=threads.env)
+        threads.let(1)
+        self.assert_refused(
+            server.arguments(),
+            "cannot start a thread: raise the process limit",
+            env=server.env,
+            status=1,
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()
