@@ -1,8 +1,5 @@
 #include "base/rope.hpp"
 
-#include <algorithm>
-#include <utility>
-
 #include "base/check.hpp"
 
 namespace millrace {
@@ -20,40 +17,22 @@ void Rope::append(std::string_view text) {
   }
 }
 
-std::string_view Rope::piece(std::size_t begin, std::size_t bytes_max) const {
-  CHECK(begin <= size_);
-  if (begin == size_) return {};
-  const std::string_view all = pieces_[first_ + begin / kPieceBytes];
-  return all.substr(begin % kPieceBytes, bytes_max);
+void Rope::pop_back() {
+  CHECK(size_ > 0);
+  pieces_.back().pop_back();
+  if (pieces_.back().empty()) pieces_.pop_back();
+  --size_;
 }
 
-void Rope::copy(std::size_t begin, std::size_t end, std::string& out) const {
-  CHECK(begin <= end && end <= size_);
-  while (begin < end) {
-    const std::string_view part = piece(begin, end - begin);
-    out += part;
-    begin += part.size();
+std::string Rope::join() && {
+  std::string text;
+  text.reserve(size_);
+  for (std::string& piece : pieces_) {
+    text += piece;
+    piece = std::string();  // So both take no more than one text.
   }
-}
-
-std::string Rope::take_front() {
-  if (size_ == 0) return {};
-  std::string front = std::exchange(pieces_[first_++], {});
-  size_ -= front.size();
-  if (size_ == 0) *this = Rope();
-  return front;
-}
-
-void Rope::shorten(std::size_t size) {
-  CHECK(size <= size_);
-  while (size_ > size) {
-    std::string& last = pieces_.back();
-    const std::size_t bytes = std::min(size_ - size, last.size());
-    last.resize(last.size() - bytes);
-    size_ -= bytes;
-    if (last.empty()) pieces_.pop_back();
-  }
-  if (size_ == 0) *this = Rope();
+  *this = Rope();
+  return text;
 }
 
 }  // namespace millrace

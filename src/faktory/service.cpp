@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
-#include "faktory/job/long_job.hpp"
+#include "faktory/job/pushed_job.hpp"
 #include "faktory/json/checked_json.hpp"
 #include "faktory/session/info.hpp"
 #include "faktory/session/reply.hpp"
@@ -28,10 +28,6 @@ PushRefusal push_refused_by_stop() {
   return {.reason = PushRefusal::Reason::kStopping, .text = std::string(reply::kShutdown)};
 }
 
-PushRefusal invalid_json(const Problem& problem) {
-  return push_refusal({RefusedJob::Reason::kInvalidJson, problem.text});
-}
-
 /// PUSH takes any other as a member that it does not know.
 bool has_wrong_priority(const JobMembers& members) {
   return std::ranges::any_of(members.others, [](const auto& member) {
@@ -44,49 +40,49 @@ class PartedPush final : public PushInParts {
  public:
   explicit PartedPush(Shared& shared) : shared_(shared) {}
 
-  [[nodiscard]] Result<Done, PushRefusal> add(std::string_view json) override {
-    const Outcome<Done> added = job_.add(json);
-    if (!added) return invalid_json(added.error());
+  [[nodiscard]] Result<Done, PushRefusal> read(std::string_view json) override {
+    Outcome<JobMembers> members = reader_.read(json);
+    if (!members) {
+      return push_refusal({RefusedJob::Reason::kInvalidJson, members.error().text});
+    }
+    members_ = std::move(*members);
     return Done{};
   }
 
-  [[nodiscard]] Result<Done, PushRefusal> make(Time now) override {
-    const Outcome<JobMembers> members = shared_.pusher.read(job_);
-    return members ? make(*members, now) : invalid_json(members.error());
+  void begin(Time now) override { terms_ = shared_.pusher.terms(now); }
+
+  void make() override {
+    made_ = MadeJob::make(members_, terms_);
+    has_wrong_priority_ = has_wrong_priority(members_);
+    members_ = {};
+    reader_ = JobReader();
+    if (*made_) (*made_)->prepare();
   }
 
-  [[nodiscard]] Result<Done, PushRefusal> check(Time now) override {
-    const Outcome<JobMembers> members = shared_.pusher.read(job_);
-    if (!members) return invalid_json(members.error());
-    if (has_wrong_priority(*members)) {
+  [[nodiscard]] Result<Done, PushRefusal> check() const override {
+    if (has_wrong_priority_) {
       return PushRefusal{PushRefusal::Reason::kInvalid,
                          "priority must be from 1 to 9; 9 comes first"};
     }
-    return make(*members, now);
-  }
-
-  void copy() override {
-    while (!job_.copy_some()) continue;
+    if (!*made_) return push_refusal(made_->error());
+    return Done{};
   }
 
   [[nodiscard]] Result<JobId, PushRefusal> put(Time now) override {
+    if (!*made_) return push_refusal(made_->error());
     if (shared_.is_draining) return push_refused_by_stop();
-    const Result<JobId, RefusedJob> id = shared_.pusher.put(job_.job(), now);
+    const Result<JobId, RefusedJob> id = shared_.pusher.put((*made_)->job(), now);
     if (!id) return push_refusal(id.error());
     return *id;
   }
 
  private:
-  [[nodiscard]] Result<Done, PushRefusal> make(const JobMembers& members, Time now) {
-    const Result<Done, RefusedJob> made =
-        job_.make(members, now, shared_.broker.view().wall_clock(), shared_.pusher.secret());
-    shared_.pusher.shrink();
-    if (!made) return push_refusal(made.error());
-    return Done{};
-  }
-
   Shared& shared_;
-  LongJob job_{Minifier::Root::kJob};
+  JobReader reader_;
+  JobMembers members_;
+  PushTerms terms_;
+  std::optional<Result<MadeJob, RefusedJob>> made_;
+  bool has_wrong_priority_ = false;
 };
 
 }  // namespace

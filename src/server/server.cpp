@@ -79,11 +79,12 @@ beanstalk::Settings beanstalk_settings(const Server::Options& options, const Jou
   return settings;
 }
 
-faktory::Settings faktory_settings(const Server::Options& options) {
+faktory::Settings faktory_settings(const Server::Options& options, Background& background) {
   faktory::Settings settings;
   settings.line_bytes_max = options.line_bytes_max;
   settings.random = random_number;
   settings.used_memory_mb = used_memory_mb;
+  settings.background = &background;
   return settings;
 }
 
@@ -127,7 +128,7 @@ Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, 
                .pushes = options_.config.pushes,
                .finished = finished_limits(options_.config)}),
       beanstalk_(broker_, work_units_, beanstalk_settings(options_, *journal_), clock.now()),
-      faktory_(broker_, work_units_, faktory_settings(options_), clock.now()),
+      faktory_(broker_, work_units_, faktory_settings(options_, background_), clock.now()),
       net_(poller_, log, io_threads(options_.config)),
       loop_({.broker = broker_,
              .ledger = ledger_,
@@ -222,6 +223,7 @@ Outcome<Done> Server::open(Sockets sockets) {
            [this](const std::string&) { return beanstalk_.open(); });
   // A worker whose machine is gone closes nothing.
   if (sockets.faktory) sockets.faktory->probe_idle_peers();
+  if (sockets.faktory) background_.start();
   add_gate("faktory", sockets.faktory,
            [this](std::string peer) { return faktory_.open(std::move(peer)); });
   if (sockets.web) add_web(std::move(*sockets.web));

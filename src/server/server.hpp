@@ -17,6 +17,7 @@
 #include "faktory/service.hpp"
 #include "http/kit/cluster.hpp"
 #include "http/routes/site.hpp"
+#include "server/background_thread.hpp"
 #include "server/clock_watch.hpp"
 #include "server/cluster/node_reporter.hpp"
 #include "server/cluster/node_reports.hpp"
@@ -255,6 +256,7 @@ class Server : private Duties, private Deadline {
   Poller poller_;
   Net net_;
   MainLoop loop_;
+  BackgroundThread background_{poller_, [this] { loop_.turn.request(); }};
   StallWatch stall_watch_;
   CronRunner cron_;
   Statsd statsd_;

@@ -22,9 +22,9 @@ struct Served {
   /// Why a job that is pushed in parts is refused.
   PushRefusal put_long(std::string_view json) {
     const std::unique_ptr<PushInParts> push = service.push_in_parts();
-    if (const auto added = push->add(json); !added) return added.error();
-    if (const auto made = push->make(now); !made) return made.error();
-    push->copy();
+    if (const auto read = push->read(json); !read) return read.error();
+    push->begin(now);
+    push->make();
     const auto put = push->put(now);
     REQUIRE_FALSE(put);
     return put.error();

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "faktory/json/report_extract.hpp"
 #include "faktory/session/command.hpp"
 #include "faktory/session/line_buffer.hpp"
 #include "faktory/session/reply.hpp"
@@ -34,6 +35,10 @@ void check_line(std::string_view line) {
     reply::error(reply, reply::refusal(command.error()));
     check(reply.find_first_of("\r\n") == reply.size() - 2);
     return;
+  }
+  if (const auto extract = extract_report(line)) {
+    // What was read of it has no other members, and is valid.
+    check(extract->find('\n') == std::string::npos && extract_report(*extract) == *extract);
   }
   if (const auto* fetch = std::get_if<Fetch>(&*command)) {
     check(fetch->queues.size() <= kNamedQueuesMax);

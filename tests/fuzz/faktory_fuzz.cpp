@@ -7,12 +7,15 @@
 #include <string>
 #include <string_view>
 
+#include "core/model/types.hpp"
 #include "support/in_memory_server.hpp"
+#include "support/queued_background.hpp"
 
 namespace {
 
 using millrace::test::InMemoryServer;
 using millrace::test::Protocol;
+using millrace::test::QueuedBackground;
 
 /// Aborts at output that no client could parse.
 void check_replies(std::string_view output) {
@@ -35,21 +38,31 @@ void check_replies(std::string_view output) {
 
 }  // namespace
 
-/// The first byte says in which pieces the rest is sent.
+/// The first byte says in which pieces the rest is sent, and whether lines are parsed as long ones.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
   InMemoryServer::Options options;
   options.faktory.line_bytes_max = 4096;
+  QueuedBackground background;
+  if (data[0] % 2 == 1) {
+    options.faktory.background = &background;
+    options.faktory.in_place_bytes_max = 0;
+  }
   InMemoryServer server(options);
   server.connect("a", Protocol::kFaktory);
   server.connect("b", Protocol::kBeanstalk);
   server.send("a", "HELLO {\"v\":2,\"wid\":\"w\"}\n");
+  const auto pass = [&](millrace::Duration time) {
+    server.advance(time);
+    while (background.finish_one()) server.advance({});
+  };
   server.send("a", bytes, data[0]);
-  server.advance(std::chrono::seconds{2});
+  pass({});
+  pass(std::chrono::seconds{2});
   server.send("b", "reserve-with-timeout 0\r\n");
   server.half_close("a");
-  server.advance(std::chrono::hours{1});
+  pass(std::chrono::hours{1});
   check_replies(server.take_output("a"));
   return 0;
 }

@@ -81,8 +81,11 @@ bool Client::resume(Time now) {
 
 /// The model executes all that was said at once.
 void Client::make_room(Time now) {
-  while (session_->output().size() >= kOutputBytesPause) {
-    unbound_ += session_->take_output();
+  for (;;) {
+    const bool is_parsed = events_.finish_background && events_.finish_background();
+    const bool is_full = session_->output().size() >= kOutputBytesPause;
+    if (!is_parsed && !is_full) return;
+    if (is_full) unbound_ += session_->take_output();
     if (session_->wants_resume()) session_->resume(now);
   }
 }

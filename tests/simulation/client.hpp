@@ -28,6 +28,8 @@ class Client final : public server::Responder {
   };
   struct Events {
     std::function<void()> on_session_called;
+    /// Does the oldest work of the background, and tells whether there was any. May be empty.
+    std::function<bool()> finish_background = {};
     /// The client has such a reply.
     std::function<void(const Told& told)> on_received;
   };

@@ -8,6 +8,7 @@
 #include "simulation/disk/passing_journal.hpp"
 #include "simulation/violation.hpp"
 #include "simulation/world.hpp"
+#include "support/queued_background.hpp"
 
 namespace millrace::simulation {
 
@@ -78,6 +79,7 @@ struct World::Process {
   Ledger ledger;
   Broker broker;
   beanstalk::Service beanstalk;
+  test::QueuedBackground background;
   faktory::Service faktory;
   Environment environment;
   server::MainLoop main;

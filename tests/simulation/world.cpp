@@ -669,6 +669,7 @@ void World::connect(std::size_t slot, bool is_worker) {
   process.clients[slot] = std::make_unique<Client>(
       number, wid, std::move(session),
       Client::Events{.on_session_called = [this] { observe(); },
+                     .finish_background = [this] { return process_->background.finish_one(); },
                      .on_received = [this](const Client::Told& told) { note_told(told); }});
   Client& client = *process.clients[slot];
   client.set_fetches(fetches_);

@@ -49,6 +49,10 @@ std::vector<Session*> Broker::take_woken() {
   return parts_->clients.take_woken();
 }
 
+void Broker::wake(ClientId client) {
+  parts_->clients.wake(parts_->clients.at(client));
+}
+
 // ---- jobs ---------------------------------------------------------------------------------------
 
 Answer<JobId> Broker::put(const NewJob& job, Time now, std::string_view worker) {

@@ -74,6 +74,9 @@ class Broker {
   /// their driver should `resume` them and send their output.
   [[nodiscard]] std::vector<Session*> take_woken();
 
+  /// The same for another reason. The client is connected.
+  void wake(ClientId client);
+
   // ---- jobs -------------------------------------------------------------------------------------
 
   /// A push that was sent before is answered with the job that it made then. Refused: a queue name

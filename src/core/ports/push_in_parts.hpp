@@ -15,20 +15,20 @@ class PushInParts {
  public:
   virtual ~PushInParts() = default;
 
-  /// Any thread: checks the next bytes of the JSON.
-  [[nodiscard]] virtual Result<Done, PushRefusal> add(std::string_view json) = 0;
+  /// Any thread: reads the JSON.
+  [[nodiscard]] virtual Result<Done, PushRefusal> read(std::string_view json) = 0;
 
-  /// The broker's thread: all was added; applies the rules of PUSH.
-  [[nodiscard]] virtual Result<Done, PushRefusal> make(Time now) = 0;
+  /// The broker's thread: the push has come.
+  virtual void begin(Time now) = 0;
 
-  /// In the place of `make`, and last: also refuses what a push would take and ignore.
-  [[nodiscard]] virtual Result<Done, PushRefusal> check(Time now) = 0;
+  /// Any thread: applies the rules of PUSH, and makes what will be stored.
+  virtual void make() = 0;
 
-  /// Any thread: copies what will be stored.
-  virtual void copy() = 0;
-
-  /// The broker's thread.
+  /// The broker's thread. Refuses what was not made.
   [[nodiscard]] virtual Result<JobId, PushRefusal> put(Time now) = 0;
+
+  /// In the place of `put`: refuses the same, and what a push would take and ignore.
+  [[nodiscard]] virtual Result<Done, PushRefusal> check() const = 0;
 };
 
 }  // namespace millrace

@@ -17,6 +17,8 @@ namespace ondemand = simdjson::ondemand;
 
 using MaybeProblem = std::optional<Problem>;
 
+constexpr const char* kNoObject = "a job must be an object";
+
 /// A value of the job: its type, its checked raw text, and what it means if it is a string.
 struct Value {
   ondemand::json_type type = ondemand::json_type::null;
@@ -180,12 +182,12 @@ MaybeProblem read_job(ondemand::document& document, ondemand::object object, std
   return std::nullopt;
 }
 
-Problem text_after_object() {
+Problem text_after_value() {
   return Problem{"invalid character after top-level value"};
 }
 
-/// Whether the object that the text begins with has an end, and something else follows.
-bool continues_after_object(std::string_view json) {
+/// Whether the container that the text begins with has an end, and something else follows.
+bool continues_after_container(std::string_view json) {
   std::size_t depth = 0;
   bool is_in_string = false;
   for (std::size_t at = 0; at < json.size(); ++at) {
@@ -204,50 +206,80 @@ bool continues_after_object(std::string_view json) {
   return false;
 }
 
-MaybeProblem read_root(ondemand::document& document, std::size_t depth, std::string_view json,
-                       JobMembers& job) {
+/// Why the text has no such container. Where the last bracket does not close the first one,
+/// simdjson misses an end.
+Problem root_problem(simdjson::error_code error, std::string_view json, const char* wrong_type) {
+  if (error == simdjson::INCORRECT_TYPE) return Problem{wrong_type};
+  return continues_after_container(json) ? text_after_value() : json_problem(error);
+}
+
+MaybeProblem read_root(ondemand::document& document, std::string_view json, JobMembers& job) {
   ondemand::object object;
   if (const auto error = document.get_object().get(object)) {
-    if (error == simdjson::INCORRECT_TYPE) return Problem{"a job must be an object"};
-    // Where the last bracket does not close the first one, simdjson misses an end.
-    return continues_after_object(json) ? text_after_object() : json_problem(error);
+    return root_problem(error, json, kNoObject);
   }
-  if (MaybeProblem problem = read_job(document, object, depth, job)) return problem;
-  if (!is_at_end(document)) return text_after_object();
+  if (MaybeProblem problem = read_job(document, object, 1, job)) return problem;
+  if (!is_at_end(document)) return text_after_value();
   return std::nullopt;
+}
+
+/// Of an array, which counts as one level of nesting.
+MaybeProblem read_element(ondemand::document& document, ondemand::value value, JobMembers& job) {
+  ondemand::json_type type;
+  if (const auto error = value.type().get(type)) return json_problem(error);
+  if (type == ondemand::json_type::null) {
+    const Outcome<std::string_view> null = check_value(document, value, 1);
+    return null ? std::nullopt : MaybeProblem(null.error());
+  }
+  ondemand::object object;
+  if (const auto error = value.get_object().get(object)) {
+    return error == simdjson::INCORRECT_TYPE ? Problem{kNoObject} : json_problem(error);
+  }
+  return read_job(document, object, 2, job);
 }
 
 }  // namespace
 
 simdjson::error_code JobReader::open(std::string_view json) {
+  const std::optional<std::string> repaired = repaired_json(json);
+  if (repaired) json = *repaired;
   text_.assign(json);
   // simdjson reads past the end of the text, by up to this much.
   text_.append(simdjson::SIMDJSON_PADDING, '\0');
   return parser_.iterate(text_.data(), json.size(), text_.size()).get(document_);
 }
 
-Outcome<JobMembers> JobReader::read_at(std::string_view json, std::size_t depth) {
+Outcome<JobMembers> JobReader::read(std::string_view json) {
   // Go reads null into an empty job, which is then refused for what it lacks.
   if (trimmed(json) == "null") return JobMembers{};
   if (json.starts_with(kByteOrderMark)) {
     return Problem{"invalid character 'ï' looking for beginning of value"};
   }
-  const std::optional<std::string> repaired = repaired_json(json);
-  if (const auto error = open(repaired ? std::string_view(*repaired) : json)) {
-    return json_problem(error);
-  }
+  if (const auto error = open(json)) return json_problem(error);
   JobMembers job;
-  if (MaybeProblem problem = read_root(document_, depth, json, job)) return *problem;
+  if (MaybeProblem problem = read_root(document_, json, job)) return *problem;
   return job;
 }
 
-Outcome<JobMembers> JobReader::read(std::string_view json) {
-  return read_at(json, 1);
-}
-
-Outcome<JobMembers> JobReader::read_element(std::string_view json) {
-  // One level deeper: the depth counts the array of PUSHB.
-  return read_at(json, 2);
+Outcome<Done> JobReader::read_array(std::string_view json,
+                                    absl::FunctionRef<void(const JobMembers& members)> visit) {
+  constexpr const char* kNoArray = "jobs must be an array";
+  if (trimmed(json) == "null") return Done{};
+  if (json.starts_with(kByteOrderMark)) return Problem{kNoArray};
+  if (const auto error = open(json)) return json_problem(error);
+  ondemand::array array;
+  if (const auto error = document_.get_array().get(array)) {
+    return root_problem(error, json, kNoArray);
+  }
+  for (auto element : array) {
+    ondemand::value value;
+    JobMembers job;
+    if (const auto error = element.get(value)) return json_problem(error);
+    if (const MaybeProblem problem = read_element(document_, value, job)) return *problem;
+    visit(job);
+  }
+  if (!is_at_end(document_)) return text_after_value();
+  return Done{};
 }
 
 void JobReader::shrink() {

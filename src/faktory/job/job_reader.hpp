@@ -1,5 +1,6 @@
 #pragma once
 
+#include <absl/functional/function_ref.h>
 #include <simdjson.h>
 
 #include <cstdint>
@@ -51,17 +52,15 @@ class JobReader {
   /// Reads one object. null counts as an object without members.
   [[nodiscard]] Outcome<JobMembers> read(std::string_view json);
 
-  /// The same for an element of an array, which counts as one level of nesting.
-  [[nodiscard]] Outcome<JobMembers> read_element(std::string_view json);
-
-  /// What was read last. Raw texts of members are in it.
-  [[nodiscard]] std::string_view text() const { return text_; }
+  /// Reads an array of such objects, and shows each: what it has is good for longer than the call,
+  /// as above. null counts as an empty array. If there is a problem, some were shown before.
+  [[nodiscard]] Outcome<Done> read_array(std::string_view json,
+                                         absl::FunctionRef<void(const JobMembers& members)> visit);
 
   /// Frees the buffers if a long text has made them long.
   void shrink();
 
  private:
-  Outcome<JobMembers> read_at(std::string_view json, std::size_t depth);
   simdjson::error_code open(std::string_view json);
 
   simdjson::ondemand::parser parser_;

@@ -141,4 +141,31 @@ Result<NewJob, RefusedJob> make_pushed_job(const JobMembers& members, Time now, 
   return job;
 }
 
+Result<MadeJob, RefusedJob> MadeJob::make(const JobMembers& members, const PushTerms& terms) {
+  MadeJob made;
+  const auto secret = [&terms] { return terms.secret; };
+  Result<NewJob, RefusedJob> job =
+      make_pushed_job(members, terms.now, terms.clock, secret, made.body_);
+  if (!job) return job.error();
+  made.job_ = std::move(*job);
+  made.queue_ = made.job_.queue;
+  return made;
+}
+
+void MadeJob::prepare() {
+  if (body_.size() <= kMadeBodyBytes) return;
+  long_body_ = LongBody(body_.size());
+  long_body_.append(body_);
+  body_ = std::string();
+  CHECK(long_body_.make_room(SIZE_MAX));
+}
+
+const NewJob& MadeJob::job() {
+  const bool is_long = body_.empty();
+  job_.queue = queue_;
+  job_.body = is_long ? long_body_.view() : body_;
+  job_.long_body = is_long ? &long_body_ : nullptr;
+  return job_;
+}
+
 }  // namespace millrace::faktory

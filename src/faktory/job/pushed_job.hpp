@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -8,6 +9,8 @@
 
 #include "base/result.hpp"
 #include "core/broker/broker.hpp"
+#include "core/model/long_body.hpp"
+#include "core/model/wall_clock.hpp"
 #include "faktory/features/lock_key.hpp"
 #include "faktory/job/job_reader.hpp"
 
@@ -85,5 +88,41 @@ inline constexpr std::size_t kJidBytesMin = 8;
 [[nodiscard]] Result<NewJob, RefusedJob> make_bodiless_job(const JobMembers& members, Time now,
                                                            WallClock clock,
                                                            const SecretOfLocks& secret);
+
+/// What a job is made with, besides its JSON. Plain values, so that any thread can make one.
+struct PushTerms {
+  Time now{};  ///< when the push came
+  WallClock clock = {};
+  LockSecret secret{};
+};
+
+/// A job that was checked by the rules of PUSH, with all that belongs to it: it can be put later
+/// than it was made, and by another thread.
+class MadeJob {
+ public:
+  [[nodiscard]] static Result<MadeJob, RefusedJob> make(const JobMembers& members,
+                                                        const PushTerms& terms);
+
+  /// Takes long, and spares the broker's thread as much: a long body is put where the job will have
+  /// it. Once, when what it was read from is not needed any more.
+  void prepare();
+
+  /// For the broker, which takes a long body away. Its views are in here, until this is moved.
+  [[nodiscard]] const NewJob& job();
+
+  /// The memory that it takes.
+  [[nodiscard]] std::size_t kept_bytes() const {
+    return sizeof *this + queue_.size() + body_.size() + long_body_.memory_bytes();
+  }
+
+ private:
+  NewJob job_;
+  std::string queue_;
+  std::string body_;    ///< unless it was prepared
+  LongBody long_body_;  ///< then
+};
+
+/// A body longer than this is prepared.
+inline constexpr std::size_t kMadeBodyBytes = std::size_t{1} << 20;
 
 }  // namespace millrace::faktory

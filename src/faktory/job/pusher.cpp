@@ -51,10 +51,6 @@ Result<JobId, RefusedJob> Pusher::push(std::string_view json, Time now, std::opt
   return id;
 }
 
-Outcome<JobMembers> Pusher::read_element(std::string_view json) {
-  return reader_.read_element(json);
-}
-
 Result<JobId, RefusedJob> Pusher::put(const NewJob& job, Time now, std::string_view worker) {
   const Answer<JobId> id = broker_.put(job, now, worker);
   if (id) return *id;

@@ -7,7 +7,6 @@
 #include "base/result.hpp"
 #include "core/broker/broker.hpp"
 #include "faktory/job/job_reader.hpp"
-#include "faktory/job/long_job.hpp"
 #include "faktory/job/pushed_job.hpp"
 
 namespace millrace::faktory {
@@ -28,19 +27,16 @@ class Pusher {
                                                std::optional<Time> planned = std::nullopt,
                                                std::string_view worker = {});
 
-  // The same in steps, for PUSHB: none of its jobs may be put before all of them were read. Between
-  // the two, `make_pushed_job` checks each.
+  // The same in steps: `MadeJob` in between.
 
-  /// Reads one job of an array. The members point into the pusher and are good until its next call.
-  [[nodiscard]] Outcome<JobMembers> read_element(std::string_view json);
+  [[nodiscard]] PushTerms terms(Time now) const {
+    return {.now = now, .clock = broker_.view().wall_clock(), .secret = broker_.lock_secret()};
+  }
 
-  /// Reads a long one.
-  [[nodiscard]] Outcome<JobMembers> read(LongJob& job) { return job.read(reader_); }
+  /// For the broker's thread.
+  [[nodiscard]] JobReader& reader() { return reader_; }
 
-  /// For `make_pushed_job`.
-  [[nodiscard]] const SecretOfLocks& secret() const { return secret_; }
-
-  /// Puts a job that `make_pushed_job` made.
+  /// Puts a job that was made.
   [[nodiscard]] Result<JobId, RefusedJob> put(const NewJob& job, Time now,
                                               std::string_view worker = {});
 

@@ -91,48 +91,7 @@ struct WholeText {
   }
 };
 
-/// The same in parts. Values are compact already.
-class SplicedText {
- public:
-  explicit SplicedText(const Splices& splices) : splices_(splices) {}
-
-  [[nodiscard]] std::size_t size() const { return body_.size; }
-
-  void add(std::string_view part) {
-    if (const Splices::Splice* const splice = splices_.find(part)) {
-      return add_part({.is_long = true, .begin = splice->begin, .end = splice->end});
-    }
-    add_part(
-        {.is_long = false, .begin = body_.text.size(), .end = body_.text.size() + part.size()});
-    body_.text += part;
-  }
-  void add_compact(std::string_view json) { add(json); }
-
-  void drop_empty_map(std::size_t before) {
-    // A short value is the last part by itself.
-    const SplicedBody::Part& last = body_.parts.back();
-    if (last.is_long || std::string_view(body_.text).substr(last.begin) != "{}") return;
-    while (body_.size > before) {
-      body_.size -= body_.parts.back().end - body_.parts.back().begin;
-      body_.text.resize(body_.parts.back().begin);
-      body_.parts.pop_back();
-    }
-  }
-
-  [[nodiscard]] SplicedBody& body() { return body_; }
-
- private:
-  void add_part(const SplicedBody::Part& part) {
-    body_.parts.push_back(part);
-    body_.size += part.end - part.begin;
-  }
-
-  const Splices& splices_;
-  SplicedBody body_;
-};
-
-template <typename Text>
-void append_member(std::string_view start, std::int64_t value, Text& text) {
+void append_member(std::string_view start, std::int64_t value, WholeText& text) {
   text.add(start);
   text.add(std::to_string(value));
 }
@@ -155,8 +114,7 @@ struct Positions {
   }
 };
 
-template <typename Text>
-Positions write_text(const JobMembers& members, Text& text) {
+Positions write_text(const JobMembers& members, WholeText& text) {
   CHECK(!members.raw_jid.empty() && !members.raw_jobtype.empty() && !members.raw_args.empty());
   Positions positions{};
   const std::int64_t retry = members.retry.value_or(kRetryDefault);
@@ -221,18 +179,6 @@ std::size_t StoredForm::created_at() const {
   return std::min(head.find(kCreatedStart), head.size());
 }
 
-const Splices::Splice* Splices::find(std::string_view view) const {
-  const std::less<const char*> before;
-  if (before(view.data(), text_.data()) || !before(view.data(), text_.data() + text_.size())) {
-    return nullptr;
-  }
-  const auto offset = static_cast<std::size_t>(view.data() - text_.data());
-  const auto splice = std::lower_bound(
-      splices_.begin(), splices_.end(), offset,
-      [](const Splice& candidate, std::size_t place) { return candidate.offset < place; });
-  return splice == splices_.end() || splice->offset != offset ? nullptr : &*splice;
-}
-
 // Positions come first: ACK and lists find jid and jobtype without reading JSON.
 
 void encode_work_unit(const JobMembers& members, std::string& out) {
@@ -240,18 +186,6 @@ void encode_work_unit(const JobMembers& members, std::string& out) {
   text.text.reserve(256);
   write_text(members, text).append_to(out);
   out += text.text;
-}
-
-SplicedBody encode_work_unit(const JobMembers& members, const Splices& splices) {
-  SplicedText text(splices);
-  const Positions positions = write_text(members, text);
-  SplicedBody body = std::move(text.body());
-  const std::size_t begin = body.text.size();
-  positions.append_to(body.text);
-  const std::size_t end = body.text.size();
-  body.parts.insert(body.parts.begin(), {.is_long = false, .begin = begin, .end = end});
-  body.size += end - begin;
-  return body;
 }
 
 std::string_view raw_jid_of(std::string_view body) {

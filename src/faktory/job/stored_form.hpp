@@ -58,45 +58,6 @@ struct StoredForm {
 /// may be absent.
 void encode_work_unit(const JobMembers& members, std::string& out);
 
-/// A text of which some parts stand for longer ones.
-class Splices {
- public:
-  /// What begins at `offset` in the text stands for the bytes from `begin` to `end` of another.
-  struct Splice {
-    std::size_t offset;
-    std::size_t begin;
-    std::size_t end;
-  };
-
-  /// By rising offset.
-  void add(const Splice& splice) { splices_.push_back(splice); }
-  /// Where the text is.
-  void set_text(std::string_view text) { text_ = text; }
-
-  /// What the view stands for; null: for itself.
-  [[nodiscard]] const Splice* find(std::string_view view) const;
-
- private:
-  std::string_view text_;
-  std::vector<Splice> splices_;
-};
-
-/// A body of which long parts are elsewhere.
-struct SplicedBody {
-  /// From one of the two texts.
-  struct Part {
-    bool is_long;
-    std::size_t begin;
-    std::size_t end;
-  };
-  std::string text;  ///< all short parts
-  std::vector<Part> parts;
-  std::size_t size = 0;
-};
-
-/// The same for members of which some stand for longer ones, in compact JSON.
-[[nodiscard]] SplicedBody encode_work_unit(const JobMembers& members, const Splices& splices);
-
 /// The jid of a body, with its quotes, found without reading the rest. Empty: it is no stored work
 /// unit.
 [[nodiscard]] std::string_view raw_jid_of(std::string_view body);

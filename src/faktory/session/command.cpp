@@ -14,6 +14,7 @@
 #include "core/model/types.hpp"
 #include "faktory/job/failed_run.hpp"
 #include "faktory/json/object_reader.hpp"
+#include "faktory/json/report_extract.hpp"
 #include "faktory/json/text.hpp"
 #include "faktory/json/timestamp.hpp"
 #include "faktory/session/parse_mutate.hpp"
@@ -237,7 +238,7 @@ Parsed parse_simple(std::string_view) {
 /// Lines that bring jobs: the limit is the operator's.
 constexpr std::size_t kAnyLength = SIZE_MAX;
 
-/// Lines with an object that `LongReport` reads where they are not short.
+/// Lines with an object that `extract_report` reads where they are not short.
 constexpr std::size_t kReport = kReportBytesMax;
 /// As many names as a line may have, each with its blank.
 constexpr std::size_t kNamesLineBytesMax =
@@ -245,29 +246,31 @@ constexpr std::size_t kNamesLineBytesMax =
 /// As many jids as a MUTATE may have, of 50 bytes: a UUID has 36.
 constexpr std::size_t kMutateLineBytesMax = 512 * 1024;
 
-/// Two callbacks with long arguments. It is read in one go.
+/// Two callbacks with long arguments. They are read in place.
 constexpr std::size_t kBatchLineBytesMax = 256 * 1024;
 
-/// A verb, whether it needs an argument, how the argument is read, and how long the line may be.
+/// A verb, whether it needs an argument, how the argument is read, how long the line may be, and up
+/// to which length it is read in place.
 struct Row {
   std::string_view verb;
   bool needs_argument;
   Parsed (*parse)(std::string_view argument);
   std::size_t line_bytes_max = kShortLineBytes;
+  std::size_t in_place_bytes_max = SIZE_MAX;
 };
 
 constexpr std::array kRows = {
-    Row{"PUSH", true, parse_push, kAnyLength},
-    Row{"PUSHB", true, parse_push_bulk, kAnyLength},
+    Row{"PUSH", true, parse_push, kAnyLength, kLongLineBytes},
+    Row{"PUSHB", true, parse_push_bulk, kAnyLength, kInPlaceBytes},
     Row{"FETCH", false, parse_fetch, kNamesLineBytesMax},
-    Row{"ACK", true, parse_ack, kReport},
-    Row{"FAIL", true, parse_fail, kReport},
-    Row{"BEAT", true, parse_beat, kReport},
+    Row{"ACK", true, parse_ack, kReport, kShortLineBytes},
+    Row{"FAIL", true, parse_fail, kReport, kShortLineBytes},
+    Row{"BEAT", true, parse_beat, kReport, kShortLineBytes},
     Row{"INFO", false, parse_simple<Info>},
     Row{"FLUSH", false, parse_simple<Flush>},
     Row{"QUEUE", true, parse_queue, kNamesLineBytesMax},
-    Row{"MUTATE", false, parse_mutation, kMutateLineBytesMax},
-    Row{"TRACK", false, parse_track, kReport},
+    Row{"MUTATE", false, parse_mutation, kMutateLineBytesMax, kShortLineBytes},
+    Row{"TRACK", false, parse_track, kReport, kShortLineBytes},
     Row{"BATCH", false, parse_batch, kBatchLineBytesMax},
     Row{"END", false, parse_simple<End>},
 };
@@ -277,6 +280,10 @@ const Row* row_of_verb(std::string_view verb) {
   const auto row = std::find_if(kRows.begin(), kRows.end(),
                                 [&](const Row& candidate) { return candidate.verb == verb; });
   return row == kRows.end() ? nullptr : &*row;
+}
+
+const Row* row_of_line(std::string_view line) {
+  return row_of_verb(line.substr(0, std::min(line.find(' '), line.size())));
 }
 
 /// Takes one member of HELLO. False: the handshake fails.
@@ -301,8 +308,13 @@ bool take_hello_member(std::string_view name, const MemberValue& value, Hello& h
 
 }  // namespace
 
+std::size_t in_place_bytes_max(std::string_view line) {
+  const Row* const row = row_of_line(line);
+  return row == nullptr ? SIZE_MAX : row->in_place_bytes_max;
+}
+
 LineBuffer::Limit line_limit(std::string_view beginning) {
-  const Row* const row = row_of_verb(beginning.substr(0, beginning.find(' ')));
+  const Row* const row = row_of_line(beginning);
   if (row == nullptr) return {.bytes_max = kShortLineBytes};
   if (row->line_bytes_max != kReport) return {.bytes_max = row->line_bytes_max};
   if (beginning.find('{') == std::string_view::npos) return {.bytes_max = kShortLineBytes};
@@ -334,11 +346,17 @@ bool may_be_extracted(Reason reason) {
 Parsed parse_command(std::string_view line) {
   Parsed whole = parse_whole(line);
   if (whole || !may_be_extracted(whole.error().reason)) return whole;
-  LongReport report;
-  report.add(line);
+  const std::optional<std::string> extract = extract_report(line);
+  if (!extract) return whole;
   // These commands have no views in them.
-  Parsed extract = parse_whole(report.finish());
-  return extract ? std::move(extract) : std::move(whole);
+  Parsed parsed = parse_whole(*extract);
+  return parsed ? std::move(parsed) : std::move(whole);
+}
+
+Parsed parse_long_command(std::string& line) {
+  if (line.size() <= kShortLineBytes || !line_limit(line).is_report) return parse_command(line);
+  if (std::optional<std::string> extract = extract_report(line)) line = std::move(*extract);
+  return parse_whole(line);
 }
 
 std::vector<std::string_view> verbs() {

@@ -162,16 +162,25 @@ inline constexpr std::size_t kNamedQueuesMax = 1024;
 inline constexpr std::size_t kMutateJidsMax = 10'000;
 
 /// How long a line may be that begins so, without its line end. Lines that bring jobs may be long,
-/// and what a worker reports of one; all others are read in one go, and may hold up other clients
-/// for no longer than a moment. At least `kShortLineBytes`.
+/// and what a worker reports of one. At least `kShortLineBytes`.
 [[nodiscard]] LineBuffer::Limit line_limit(std::string_view beginning);
 inline constexpr std::size_t kShortLineBytes = 64 * 1024;
+
+/// A line with this verb that is longer takes others' time: it is for `parse_long_command`.
+/// SIZE_MAX: none does.
+[[nodiscard]] std::size_t in_place_bytes_max(std::string_view line);
+/// The least of these.
+inline constexpr std::size_t kInPlaceBytes = 32 * 1024;
 
 /// Every verb, for the test that looks for its transcript.
 [[nodiscard]] std::vector<std::string_view> verbs();
 
 /// Reads one line, given without its line end.
 [[nodiscard]] Result<Command, Refused> parse_command(std::string_view line);
+
+/// The same for a line of any length. Of a report that is not short only the members count that the
+/// server knows: `line` then becomes a shorter one. Views are in it.
+[[nodiscard]] Result<Command, Refused> parse_long_command(std::string& line);
 
 /// Reads a HELLO. nullopt: the line is something else, or has members of wrong types or beyond
 /// their limits.

@@ -16,14 +16,12 @@
 #include "core/model/wall_clock.hpp"
 #include "core/state/batches/job_batches.hpp"
 #include "faktory/job/failed_run.hpp"
+#include "faktory/job/wrapped_body.hpp"
 #include "faktory/json/text.hpp"
 #include "faktory/json/timestamp.hpp"
 #include "faktory/session/info.hpp"
 #include "faktory/session/reply.hpp"
 #include "faktory/session/session.hpp"
-#include "faktory/session/sliced/bulk_push.hpp"
-#include "faktory/session/sliced/long_fetch.hpp"
-#include "faktory/session/sliced/long_push.hpp"
 
 namespace millrace::faktory {
 namespace {
@@ -75,6 +73,20 @@ double latency_of(const View& view, std::string_view name, Time now) {
 /// Of a reply that is still being made.
 constexpr std::uint64_t kUnknownEnd = std::numeric_limits<std::uint64_t>::max();
 
+/// The job with its body, which takes long. Any thread may do it.
+LongText rendered(WrappedBody& wrapped, std::string_view body) {
+  while (!wrapped.measure(body)) continue;
+  LongText out;
+  for (bool is_whole = false; !is_whole;) {
+    std::string text;
+    is_whole = wrapped.append_some(body, text);
+    LongText part;  // A text by itself, so that nothing is copied when the whole grows.
+    part.add(text);
+    out.add(std::move(part));
+  }
+  return out;
+}
+
 /// Appends the number as the reference writes it: without an exponent, and 0 as `0`.
 void append_number(double value, std::string& out) {
   std::array<char, 64> digits;
@@ -96,31 +108,23 @@ void FaktorySession::execute(const Push& push, Time now) {
 }
 
 void FaktorySession::execute(const PushBulk& push, Time now) {
-  // It copies the text: the line buffer may move while the push runs in slices.
-  begin_sliced(std::make_unique<BulkPush>(push.json, PushStart{now, wid_}), now);
+  Pusher& pusher = shared_.pusher;
+  auto jobs = JobList::read(push.json, pusher.reader(), pusher.terms(now), wid_);
+  pusher.shrink();
+  push_list(jobs, now);
 }
 
-/// A PUSH or a PUSHB: no other line is long.
-void FaktorySession::execute_long(Rope&& line, Time now) {
-  ++shared_.command_count;
-  if (line.piece(0, kLongPush.size()) == kLongPush) {
-    begin_sliced(std::make_unique<LongPush>(std::move(line), PushStart{now, wid_}), now);
-  } else {
-    begin_sliced(std::make_unique<LongBulkPush>(std::move(line), PushStart{now, wid_}), now);
+void FaktorySession::push_list(Outcome<std::unique_ptr<JobList>>& jobs, Time now) {
+  if (!jobs) {
+    return reply::refused_job(output_, {RefusedJob::Reason::kInvalidJson, jobs.error().text});
   }
+  pushed_ = std::move(*jobs);
+  push_slice(now);
 }
 
-void FaktorySession::begin_sliced(std::unique_ptr<SlicedCommand> command, Time now) {
-  sliced_ = std::move(command);
-  work_sliced(now);
-}
-
-void FaktorySession::work_sliced(Time now) {
-  if (!sliced_->work(shared_, now, output_)) return;
-  sliced_.reset();
-  if (!fetched_.empty() && fetched_.back().reply_end == kUnknownEnd) {
-    fetched_.back().reply_end = output_end();
-  }
+void FaktorySession::push_slice(Time now) {
+  if (!pushed_->work(shared_, now)) return;
+  begin_long_reply(std::move(std::exchange(pushed_, nullptr)->reply()), kWholeLog);
 }
 
 // ---- workers ------------------------------------------------------------------------------------
@@ -177,7 +181,7 @@ void FaktorySession::answer_fetch(const Delivery& delivery) {
   // Until the reply has left, the job can be given back: see `close`.
   fetched_.push_back({.id = job.id,
                       .reserved_at = job.reservation()->reserved_at,
-                      .reply_end = sliced_ ? kUnknownEnd : output_end() + unrendered_bytes()});
+                      .reply_end = background_ ? kUnknownEnd : output_end() + unrendered_bytes()});
 }
 
 void FaktorySession::answer_long_job(const Job& job, std::string_view queue, Lsn needs) {
@@ -185,9 +189,18 @@ void FaktorySession::answer_long_job(const Job& job, std::string_view queue, Lsn
   const BodyPin body = view.jobs().pin_body(job);
   std::optional<LongText> shown = shared_.format.render_long(job, queue, view.wall_clock(), body);
   if (shown) return begin_long_reply(reply::long_bulk(std::move(*shown)), needs);
-  // Its first slice is worked by the next `resume`: this may be inside of the broker. Its reply
-  // waits for everything that was recorded by then.
-  sliced_ = std::make_unique<LongFetch>(job, queue, view.wall_clock(), body);
+  struct Reply {
+    WrappedBody wrapped;
+    LongText text = {};
+  };
+  // Shared, as the line in `parse_in_background`.
+  const auto made = std::make_shared<Reply>(Reply{WrappedBody(job, queue, view.wall_clock())});
+  const auto finish = [this, made, needs](Time) {
+    begin_long_reply(reply::long_bulk(std::move(made->text)), needs);
+    fetched_.back().reply_end = output_end() + unrendered_bytes();
+  };
+  run_in_background({.session = this, .unrendered_bytes = body->view().size(), .finish = finish},
+                    [made, body] { made->text = rendered(made->wrapped, body->view()); });
 }
 
 void FaktorySession::execute(const Ack& ack, Time now) {

@@ -1,53 +1,19 @@
 #include "faktory/session/line_buffer.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "base/buffer.hpp"
 #include "base/check.hpp"
 #include "base/limits.hpp"
-#include "core/model/job.hpp"
-#include "core/model/types.hpp"
 
 namespace millrace::faktory {
 namespace {
-
-/// Of all four commands. What a member of one is called means nothing to the others.
-constexpr std::array<std::string_view, 10> kNames = {
-    "jid",           "errtype", "message", "backtrace", "wid",
-    "current_state", "rss_kb",  "percent", "desc",      "reserve_until"};
 
 /// What a limit can depend on.
 constexpr std::size_t kVerbBytesMax = 16;
 
 }  // namespace
-
-// The texts are longer than what is stored of any, with each byte written as \u0041.
-const Minifier::Extract LongReport::kExtract{.names = kNames,
-                                             .text_bytes_max = 8 * 1024,
-                                             .entries_max = kBacktraceLinesMax,
-                                             .bytes_max = 1024 * 1024};
-
-void LongReport::add(std::string_view bytes) {
-  bytes_ += bytes.size();
-  if (verb_.empty()) {
-    const std::size_t object = bytes.find('{');
-    verb_ = bytes.substr(0, object);
-    bytes.remove_prefix(verb_.size());
-  }
-  if (problem_) return;
-  if (const Outcome<Done> taken = minifier_.add(bytes); !taken) problem_ = taken.error();
-}
-
-std::string LongReport::finish() {
-  if (!problem_) {
-    if (const Outcome<Done> whole = minifier_.finish(); !whole) problem_ = whole.error();
-  }
-  if (problem_) return verb_ + problem_->text;
-  kept_.copy(0, kept_.size(), verb_);
-  return std::move(verb_);
-}
 
 void LineBuffer::add(std::string_view bytes) {
   if (dropping_bytes_max_ != 0) {
@@ -59,7 +25,7 @@ void LineBuffer::add(std::string_view bytes) {
   }
   if (is_in_long_line_) {
     const std::size_t end = bytes.find('\n');
-    add_to_long_line(bytes.substr(0, end));
+    long_line_.append(bytes.substr(0, end));
     if (end == std::string_view::npos) return drop_long_line_beyond_limit();
     is_in_long_line_ = false;
     has_long_line_ = true;
@@ -70,53 +36,31 @@ void LineBuffer::add(std::string_view bytes) {
 
 /// False: the line is kept as it is.
 bool LineBuffer::begin_long_line(std::string_view line, const Limit& limit) {
-  if (limit.is_report) {
-    report_ = std::make_unique<LongReport>();
-  } else if (limit.bytes_max != SIZE_MAX || line.size() <= kLongLineBytes) {
-    return false;
-  }
-  add_to_long_line(line);
+  const bool may_be_long = limit.is_report || limit.bytes_max == SIZE_MAX;
+  if (!may_be_long || line.size() <= kLongLineBytes) return false;
+  long_line_.append(line);
+  long_line_bytes_max_ = bytes_max_by(limit);
   return true;
 }
 
-void LineBuffer::add_to_long_line(std::string_view bytes) {
-  if (report_) {
-    report_->add(bytes);
-  } else {
-    long_line_.append(bytes);
-  }
-}
-
 void LineBuffer::drop_long_line_beyond_limit() {
-  const std::size_t limit = report_ ? kReportBytesMax : line_bytes_max_;
   // One more may be the CR, as below.
-  if ((report_ ? report_->bytes() : long_line_.size()) <= limit + 1) return;
+  if (long_line_.size() <= long_line_bytes_max_ + 1) return;
   long_line_ = {};
-  report_.reset();
   is_in_long_line_ = false;
-  dropping_bytes_max_ = limit;
+  dropping_bytes_max_ = long_line_bytes_max_;
   dropping_bytes_ = 0;
-}
-
-LineBuffer::Line LineBuffer::take_report() {
-  const std::unique_ptr<LongReport> report = std::move(report_);
-  // Its CR counts, which is little beside the limit.
-  if (report->bytes() > kReportBytesMax) return {.text = {}, .exceeded_bytes_max = kReportBytesMax};
-  taken_report_ = report->finish();
-  return {.text = taken_report_};
 }
 
 LineBuffer::Line LineBuffer::take_long_line() {
   has_long_line_ = false;
-  if (report_) return take_report();
   taken_long_line_ = std::exchange(long_line_, {});
-  const std::size_t size = taken_long_line_.size();
-  if (taken_long_line_.piece(size - 1, 1) == "\r") taken_long_line_.shorten(size - 1);
-  if (taken_long_line_.size() > line_bytes_max_) {
-    taken_long_line_ = {};
-    return Line{.text = {}, .exceeded_bytes_max = line_bytes_max_};
+  if (taken_long_line_.back() == '\r') taken_long_line_.pop_back();
+  if (taken_long_line_.size() <= long_line_bytes_max_) {
+    return Line{.pieces = &taken_long_line_, .text = {}};
   }
-  return Line{.pieces = &taken_long_line_, .text = {}};
+  taken_long_line_ = {};
+  return Line{.text = {}, .exceeded_bytes_max = long_line_bytes_max_};
 }
 
 bool LineBuffer::is_endless() const {

@@ -1,46 +1,16 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/rope.hpp"
-#include "faktory/json/minifier.hpp"
 
 namespace millrace::faktory {
 
-/// A line of ACK, FAIL, BEAT or TRACK SET that may be very long: a FAIL that is refused would leave
-/// its job reserved, and its cause unknown. It is read as it arrives, and no more is kept than is
-/// read of it: the members that the server knows, with the beginning of what is long in them.
-class LongReport {
- public:
-  LongReport() = default;
-  LongReport(const LongReport&) = delete;
-  LongReport& operator=(const LongReport&) = delete;
-
-  /// Takes the next bytes of the line. The first ones have its verb and the bracket of its object.
-  void add(std::string_view bytes);
-
-  /// The line is over. The answer is a line with what was kept. Of an object that is no JSON it has
-  /// the problem instead, so that it is refused like any other.
-  [[nodiscard]] std::string finish();
-
-  [[nodiscard]] std::size_t bytes() const { return bytes_; }
-  [[nodiscard]] std::size_t kept_bytes() const { return kept_.size(); }
-
- private:
-  std::string verb_;
-  Rope kept_;
-  Minifier minifier_{kExtract, kept_};
-  std::optional<Problem> problem_;
-  std::size_t bytes_ = 0;
-
-  static const Minifier::Extract kExtract;
-};
-
-/// A longer line is dropped. It is far more than any client has to say.
+/// A line of ACK, FAIL, BEAT or TRACK SET that is longer is dropped. It is far more than any client
+/// has to say.
 inline constexpr std::size_t kReportBytesMax = 64 * 1024 * 1024;
 
 /// Cuts what arrives into lines. A line longer than its limit is not stored: its bytes are dropped
@@ -59,7 +29,7 @@ class LineBuffer {
 
   struct Limit {
     std::size_t bytes_max;   ///< SIZE_MAX: as long as all lines may
-    bool is_report = false;  ///< `LongReport` reads it; its limit alone counts
+    bool is_report = false;  ///< that of all lines does not count
   };
   /// How long a line may be that begins so.
   using LimitOf = Limit (*)(std::string_view beginning);
@@ -87,16 +57,14 @@ class LineBuffer {
   }
 
   [[nodiscard]] std::size_t kept_bytes() const {
-    return bytes_.size() - taken_ + long_line_.size() + (report_ ? report_->kept_bytes() : 0);
+    return bytes_.size() - taken_ + long_line_.size();
   }
 
  private:
   [[nodiscard]] Limit limit_for(std::string_view line) const;
   [[nodiscard]] std::size_t bytes_max_by(const Limit& limit) const;
   [[nodiscard]] bool begin_long_line(std::string_view line, const Limit& limit);
-  void add_to_long_line(std::string_view bytes);
   [[nodiscard]] Line take_long_line();
-  [[nodiscard]] Line take_report();
   void drop_long_line_beyond_limit();
   [[nodiscard]] bool is_endless() const;
 
@@ -110,9 +78,8 @@ class LineBuffer {
   std::size_t dropping_bytes_ = 0;      ///< so much of it was dropped
   std::size_t dropped_bytes_max_ = 0;   ///< such a line has ended and was not taken yet
   Rope long_line_;                      ///< before everything in `bytes_`
+  std::size_t long_line_bytes_max_ = 0;
   Rope taken_long_line_;
-  std::unique_ptr<LongReport> report_;  ///< the long line is one
-  std::string taken_report_;
   bool is_in_long_line_ = false;  ///< it has not ended
   bool has_long_line_ = false;    ///< it has, and was not taken yet
 };

@@ -23,30 +23,18 @@ void ok(std::string& out) {
 }
 
 void bulk(std::string& out, std::string_view bytes) {
-  begin_bulk(out, bytes.size());
-  out += bytes;
-  end_bulk(out);
-}
-
-void begin_bulk(std::string& out, std::size_t bytes) {
   out += '$';
-  out += std::to_string(bytes);
+  out += std::to_string(bytes.size());
   out += "\r\n";
-}
-
-void end_bulk(std::string& out) {
+  out += bytes;
   out += "\r\n";
 }
 
 LongText long_bulk(LongText&& bytes) {
-  std::string begin;
-  begin_bulk(begin, bytes.size());
-  std::string end;
-  end_bulk(end);
   LongText reply;
-  reply.add(begin);
+  reply.add("$" + std::to_string(bytes.size()) + "\r\n");
   reply.add(std::move(bytes));
-  reply.add(end);
+  reply.add("\r\n");
   return reply;
 }
 

@@ -29,10 +29,7 @@ void ok(std::string& out);
 /// `$<count>`, and the bytes
 void bulk(std::string& out, std::string_view bytes);
 
-/// The same in parts, with the bytes in between.
-void begin_bulk(std::string& out, std::size_t bytes);
-void end_bulk(std::string& out);
-
+/// The same of many.
 [[nodiscard]] LongText long_bulk(LongText&& bytes);
 
 /// `$-1`: no job

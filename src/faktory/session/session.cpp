@@ -13,6 +13,10 @@ FaktorySession::FaktorySession(Shared& shared, std::string peer)
     // A stranger may send a short line only. After the handshake the limit is `line_bytes_max`.
     : shared_(shared), peer_(std::move(peer)), lines_(kHelloBytesMax) {}
 
+FaktorySession::~FaktorySession() {
+  if (background_) background_->session = nullptr;
+}
+
 // ---- life ---------------------------------------------------------------------------------------
 
 void FaktorySession::receive(std::string_view bytes, Time now) {
@@ -88,24 +92,26 @@ void FaktorySession::close(Time now) {
 }
 
 bool FaktorySession::wants_input() const {
-  const bool is_held_up = wait_ != Wait::kNothing || sliced_ || login_ || has_long_reply() ||
-                          output_.size() >= kOutputBytesPause;
+  const bool is_held_up = wait_ != Wait::kNothing || background_ || pushed_ || login_ ||
+                          has_long_reply() || output_.size() >= kOutputBytesPause;
   return !is_closing_ && !(is_held_up && kept_bytes() >= kPipelinedBytesMax);
 }
 
 std::size_t FaktorySession::kept_bytes() const {
-  return lines_.kept_bytes() + (sliced_ ? sliced_->kept_bytes() : 0);
+  return lines_.kept_bytes() + (background_ ? background_->kept_bytes : 0) +
+         (pushed_ ? pushed_->kept_bytes() : 0);
 }
 
 std::size_t FaktorySession::unrendered_bytes() const {
-  return Session::unrendered_bytes() + (sliced_ ? sliced_->unrendered_bytes() : 0);
+  return Session::unrendered_bytes() + (background_ ? background_->unrendered_bytes : 0) +
+         (pushed_ ? pushed_->unrendered_bytes() : 0);
 }
 
 bool FaktorySession::wants_resume() const {
   // A login that waits for its turn is resumed by the clock, not by the loop.
   if (login_) return !is_closing_ && !login_->is_waiting();
   if (has_long_reply()) return output_.size() < kOutputBytesPause;
-  return can_execute() && (sliced_ || lines_.may_have_line() || has_input_ended_);
+  return can_execute() && (background_ || pushed_ || lines_.may_have_line() || has_input_ended_);
 }
 
 // ---- lines --------------------------------------------------------------------------------------
@@ -119,9 +125,11 @@ bool FaktorySession::can_execute() const {
 void FaktorySession::work_through_lines(Time now) {
   if (has_long_reply()) continue_long_reply();
   if (login_ && !is_closing_) check_login(now);
-  if (sliced_ && can_execute()) work_sliced(now);
+  if (background_ && can_execute()) std::exchange(background_, nullptr)->finish(now);
+  if (pushed_ && can_execute()) push_slice(now);
   const std::uint64_t steps_end = shared_.broker.step_count() + kTurnSteps;
-  while (!sliced_ && !login_ && can_execute() && shared_.broker.step_count() < steps_end) {
+  while (!background_ && !pushed_ && !login_ && can_execute() &&
+         shared_.broker.step_count() < steps_end) {
     const std::optional<LineBuffer::Line> line = lines_.next();
     if (!line) {
       // Only now: what was sent before the end is still executed.
@@ -146,7 +154,7 @@ void FaktorySession::execute_one(const LineBuffer::Line& line, Time now) {
     is_closing_ = line.is_endless;
     return reply::error(output_, reply::line_too_long(line.exceeded_bytes_max));
   }
-  if (line.pieces != nullptr) return execute_long(std::move(*line.pieces), now);
+  if (is_long(line)) return parse_in_background(line, now);
   if (last_fetch_ && last_fetch_->is(line.text)) {
     ++shared_.command_count;
     return fetch(last_fetch_->request(), now);
@@ -159,6 +167,68 @@ void FaktorySession::execute_one(const LineBuffer::Line& line, Time now) {
     last_fetch_ = std::make_unique<LastFetch>(line.text, fetch->queues);
   }
   std::visit([&](const auto& typed) { execute(typed, now); }, *command);
+}
+
+// ---- long lines ---------------------------------------------------------------------------------
+
+bool FaktorySession::is_long(const LineBuffer::Line& line) const {
+  const std::size_t bytes = line.text.size();
+  if (line.pieces != nullptr) return true;
+  if (shared_.settings.in_place_bytes_max) return bytes > *shared_.settings.in_place_bytes_max;
+  return bytes > kInPlaceBytes && bytes > in_place_bytes_max(line.text);
+}
+
+void FaktorySession::parse_in_background(const LineBuffer::Line& line, Time now) {
+  Rope text;
+  if (line.pieces == nullptr) text.append(line.text);
+  if (line.pieces != nullptr) text = std::move(*line.pieces);
+  // Shared: the background may have it when the session is gone, and the other way round.
+  const auto parsed = std::make_shared<LongLine>(std::move(text), shared_.pusher.terms(now), wid_);
+  run_in_background({.session = this,
+                     .kept_bytes = parsed->bytes(),
+                     .finish = [this, parsed](Time at) { execute_long(*parsed, at); }},
+                    [parsed] { parsed->parse(); });
+}
+
+void FaktorySession::run_in_background(BackgroundTask task, std::function<void()> work) {
+  // Shared with the call that tells its end.
+  background_ = std::make_shared<BackgroundTask>(std::move(task));
+  wait_ = Wait::kBackground;
+  const auto done = [begun = background_] {
+    if (begun->session != nullptr) begun->session->end_background();
+  };
+  if (shared_.settings.background != nullptr) return shared_.settings.background->run(work, done);
+  work();
+  done();
+}
+
+/// What follows is done by the next `resume`.
+void FaktorySession::end_background() {
+  CHECK(wait_ == Wait::kBackground);
+  wait_ = Wait::kNothing;
+  shared_.broker.wake(client_);
+}
+
+void FaktorySession::execute_long(LongLine& line, Time now) {
+  std::visit([&](auto& meaning) { execute(meaning, now); }, line.meaning());
+}
+
+void FaktorySession::execute(Result<Command, Refused>& command, Time now) {
+  if (!command) return reply::error(output_, reply::refusal(command.error()));
+  ++shared_.command_count;
+  std::visit([&](const auto& typed) { execute(typed, now); }, *command);
+}
+
+void FaktorySession::execute(Result<MadeJob, RefusedJob>& job, Time now) {
+  ++shared_.command_count;
+  if (!job) return reply::refused_job(output_, job.error());
+  const auto id = shared_.pusher.put(job->job(), now, wid_);
+  id ? reply::ok(output_) : reply::refused_job(output_, id.error());
+}
+
+void FaktorySession::execute(Outcome<std::unique_ptr<JobList>>& jobs, Time now) {
+  ++shared_.command_count;
+  push_list(jobs, now);
 }
 
 }  // namespace millrace::faktory

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,8 +16,8 @@
 #include "faktory/session/auth.hpp"
 #include "faktory/session/command.hpp"
 #include "faktory/session/line_buffer.hpp"
+#include "faktory/session/long/long_line.hpp"
 #include "faktory/session/shared.hpp"
-#include "faktory/session/sliced/sliced_command.hpp"
 
 namespace millrace::faktory {
 
@@ -75,6 +76,9 @@ inline constexpr std::uint32_t kHashesPerTurn = 512;
 class FaktorySession final : public Session {
  public:
   FaktorySession(Shared& shared, std::string peer);
+  ~FaktorySession() override;
+  FaktorySession(const FaktorySession&) = delete;
+  FaktorySession& operator=(const FaktorySession&) = delete;
 
   void start(Time now) override;
   void receive(std::string_view bytes, Time now) override;
@@ -90,11 +94,20 @@ class FaktorySession final : public Session {
   [[nodiscard]] std::size_t unrendered_bytes() const override;
   [[nodiscard]] bool wants_resume() const override;
   [[nodiscard]] bool wants_close() const override { return is_closing_ && !has_long_reply(); }
+  [[nodiscard]] bool is_at_work() const override { return wait_ == Wait::kBackground; }
   [[nodiscard]] Time close_at() const override { return close_at_; }
   [[nodiscard]] Time wake_at() const override;
 
  private:
-  enum class Wait { kNothing, kJob, kLongTask };
+  enum class Wait { kNothing, kJob, kLongTask, kBackground };
+
+  /// Work in the background, and what follows it.
+  struct BackgroundTask {
+    FaktorySession* session;  ///< null: it is gone. For the main loop's thread
+    std::size_t kept_bytes = 0;
+    std::size_t unrendered_bytes = 0;
+    std::function<void(Time now)> finish = {};
+  };
 
   /// A HELLO whose password is not checked yet.
   struct Login {
@@ -145,9 +158,16 @@ class FaktorySession final : public Session {
   void execute(const End& end, Time now);
 
   void fetch(ReserveRequest& asked, Time now);
-  void execute_long(Rope&& line, Time now);
-  void begin_sliced(std::unique_ptr<SlicedCommand> command, Time now);
-  void work_sliced(Time now);
+  [[nodiscard]] bool is_long(const LineBuffer::Line& line) const;
+  void parse_in_background(const LineBuffer::Line& line, Time now);
+  void run_in_background(BackgroundTask task, std::function<void()> work);
+  void end_background();
+  void execute_long(LongLine& line, Time now);
+  void execute(Result<Command, Refused>& command, Time now);
+  void execute(Result<MadeJob, RefusedJob>& job, Time now);
+  void execute(Outcome<std::unique_ptr<JobList>>& jobs, Time now);
+  void push_list(Outcome<std::unique_ptr<JobList>>& jobs, Time now);
+  void push_slice(Time now);
   [[nodiscard]] bool is_ordered_to_stop() const;
   void answer_fetch(const Delivery& delivery);
   void answer_long_job(const Job& job, std::string_view queue, Lsn needs);
@@ -166,8 +186,10 @@ class FaktorySession final : public Session {
   ClientId client_ = 0;  ///< 0 until the handshake is over
   std::string wid_;      ///< empty: a producer
   Wait wait_ = Wait::kNothing;
-  Activity::Number noted_ = 0;             ///< the last change
-  std::unique_ptr<SlicedCommand> sliced_;  ///< at work
+  Activity::Number noted_ = 0;       ///< the last change
+  std::unique_ptr<JobList> pushed_;  ///< at work
+  /// Null: there is none. Shared: the end of the work is told when the session may be gone.
+  std::shared_ptr<BackgroundTask> background_;
   Time close_at_ = kNever;
   bool has_input_ended_ = false;
   bool is_broken_ = false;

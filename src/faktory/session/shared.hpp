@@ -3,10 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "core/broker/broker.hpp"
 #include "core/model/types.hpp"
+#include "core/ports/background.hpp"
 #include "core/ports/session.hpp"
 #include "core/ports/work_unit.hpp"
 #include "faktory/job/batch_maker.hpp"
@@ -24,6 +26,9 @@ struct Settings {
   std::uint64_t connections_max = 0;       ///< through the handshake at a time; 0: any number
   std::function<std::uint64_t()> random;   ///< cryptographically good; needed with a password
   std::function<std::uint64_t()> used_memory_mb;  ///< may be empty: zero is shown
+  Background* background = nullptr;               ///< parses long lines; null: done at once
+  /// A line that is longer is parsed there, whatever its verb; nullopt: see `in_place_bytes_max`.
+  std::optional<std::size_t> in_place_bytes_max = {};
 };
 
 /// What the sessions of one service share.

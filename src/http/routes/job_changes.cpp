@@ -111,10 +111,10 @@ std::string with_jid(std::string_view json, std::string_view jid, bool has_membe
 
 std::optional<Problem> begin_long_push(const Site& site, Request& request) {
   request.long_push = site.push_in_parts();
-  const Result<Done, PushRefusal> added = request.long_push->add(request.body);
+  const Result<Done, PushRefusal> read = request.long_push->read(request.body);
   // It is in the other form now.
   request.body = std::string();
-  return added ? std::nullopt : std::optional(Problem{added.error().text});
+  return read ? std::nullopt : std::optional(Problem{read.error().text});
 }
 
 /// `request` is what was pushed; empty: it is in the other form.
@@ -136,10 +136,10 @@ Response say_pushed(const Site& site, const Result<JobId, PushRefusal>& id,
 Response make_long_push(const Call& call) {
   // Shared: functions that can be copied have it.
   const std::shared_ptr<PushInParts> push = call.request.long_push;
-  if (const auto made = push->make(call.moment.now); !made) return refuse_push(made.error());
+  push->begin(call.moment.now);
   return {
       .go_on = [&site = call.site, push](Time now) { return say_pushed(site, push->put(now), ""); },
-      .meanwhile = [push] { push->copy(); }};
+      .meanwhile = [push] { push->make(); }};
 }
 
 }  // namespace
@@ -241,8 +241,16 @@ std::optional<Problem> prepare_check(const Site& site, Request& request) {
 }
 
 Response check_job(const Call& call) {
-  const auto made = call.request.long_push->check(call.moment.now);
-  return made ? Response{.body = dump({{"is_valid", true}})} : refuse_push(made.error());
+  // Shared: functions that can be copied have it.
+  const std::shared_ptr<PushInParts> push = call.request.long_push;
+  push->begin(call.moment.now);
+  return {
+      .go_on =
+          [push](Time) {
+            const auto made = push->check();
+            return made ? Response{.body = dump({{"is_valid", true}})} : refuse_push(made.error());
+          },
+      .meanwhile = [push] { push->make(); }};
 }
 
 Response push_job(const Call& call) {

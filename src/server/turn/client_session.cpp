@@ -213,7 +213,8 @@ bool ClientSession::must_end_session_input() const {
 
 bool ClientSession::is_all_answered() const {
   if (session_->wants_close()) return true;
-  return is_stopping_ && !must_end_session_input() && !session_->wants_resume();
+  return is_stopping_ && !must_end_session_input() && !session_->wants_resume() &&
+         !session_->is_at_work();
 }
 
 // ---- the end ------------------------------------------------------------------------------------

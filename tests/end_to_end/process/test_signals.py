@@ -172,7 +172,7 @@ class ReportTest(ServerTest):
         for task in os.listdir(tasks):
             with open(f"{tasks}/{task}/comm", encoding="utf-8") as file:
                 names.append(file.read().strip())
-        self.assertCountEqual(names, ["millrace", "journal", "state"])
+        self.assertCountEqual(names, ["millrace", "background", "journal", "state"])
 
     def test_it_tells_of_a_loop_that_hangs_too(self):
         library = preloaded("hanging_loop", self.path("hanging_loop.so"))

@@ -1,6 +1,7 @@
 #include "faktory/job/job_reader.hpp"
 
 #include <string>
+#include <vector>
 
 #include "faktory/json/json_check.hpp"
 #include "faktory/json/object_reader.hpp"
@@ -14,6 +15,13 @@ std::string problem_of(std::string_view json) {
   JobReader reader;
   const Outcome<JobMembers> job = reader.read(json);
   return job ? "" : job.error().text;
+}
+
+/// The same of an array of jobs.
+std::string array_problem(std::string_view json) {
+  JobReader reader;
+  const Outcome<Done> whole = reader.read_array(json, [](const JobMembers&) {});
+  return whole ? "" : whole.error().text;
 }
 
 bool is_valid(std::string_view args) {
@@ -214,11 +222,74 @@ TEST_CASE("read: every prefix of a job is refused") {
   CHECK(problem_of(job).empty());
 }
 
-TEST_CASE("read_element: the array around it is a level too") {
+TEST_CASE("read_array: all jobs are good until the next call") {
   JobReader reader;
-  CHECK(reader.read_element(" null "));
-  CHECK(reader.read_element(nested(kNestingMax - 2)));
-  CHECK_FALSE(reader.read_element(nested(kNestingMax - 1)));
+  std::vector<JobMembers> jobs;
+  const auto keep = [&](const JobMembers& job) { jobs.push_back(job); };
+  REQUIRE(reader.read_array(R"( [ {"jid":"\u0041"} , null,{"args":[ 1 ],"x":"]"},{}] )", keep));
+  REQUIRE(jobs.size() == 4);
+  CHECK(jobs[0].jid == "A");
+  CHECK(jobs[1].jid.empty());
+  CHECK(jobs[2].raw_args == "[ 1 ]");
+  CHECK(jobs[2].others[0].second == R"("]")");
+  CHECK(array_problem("[]").empty());
+  CHECK(array_problem(" null ").empty());
+}
+
+TEST_CASE("read_array: bytes that are not UTF-8 become U+FFFD") {
+  JobReader reader;
+  std::string jids;
+  REQUIRE(reader.read_array("[{\"jid\":\"\xFF\"},{\"jid\":\"\\ud800\"}]",
+                            [&](const JobMembers& job) { jids += job.jid; }));
+  CHECK(jids == "\xEF\xBF\xBD\xEF\xBF\xBD");
+}
+
+TEST_CASE("read_array: the array is a level too") {
+  CHECK(array_problem("[" + nested(kNestingMax - 2) + "]").empty());
+  CHECK(array_problem("[" + nested(kNestingMax - 1) + "]") == "nested deeper than 512 levels");
+}
+
+TEST_CASE("read_array: a thousand members in each job and no more") {
+  std::string members = R"("m":1)";
+  for (std::size_t i = 1; i < kMembersMax; ++i) members += R"(,"m":1)";
+  const std::string job = "{" + members + "}";
+  CHECK(array_problem("[" + job + "," + job + "]").empty());
+  CHECK(array_problem("[" + job + ",{" + members + R"(,"m":1}])") ==
+        "a job of more than 1000 members");
+}
+
+TEST_CASE("read_array: what is no array of jobs") {
+  CHECK(array_problem("") == "unexpected end of JSON input");
+  CHECK(array_problem("[") == "unexpected end of JSON input");
+  CHECK(array_problem("[{}") == "unexpected end of JSON input");
+  for (const char* const text : {"7", "{}", "\"x\"", "true", "\xEF\xBB\xBF[]"}) {
+    CAPTURE(text);
+    CHECK(array_problem(text) == "jobs must be an array");
+  }
+  for (const char* const text : {"[7]", "[[]]", "[\"x\"]", "[true]", "[{},1]"}) {
+    CAPTURE(text);
+    CHECK(array_problem(text) == "a job must be an object");
+  }
+  for (const char* const text : {"[] x", "[{}]]", "[{}] {", "[]1", "[{}],[{}]", "[{}][{}]"}) {
+    CAPTURE(text);
+    CHECK(array_problem(text) == "invalid character after top-level value");
+  }
+  for (const char* const text : {"[,]", "[{},]", "[,{}]", "[{} {}]", "[{}}", "]", "}", "[nul]",
+                                 "[nulll]", "[null null]", "nul", "[{\"a\":01}]", "[{\"a\":1,}]",
+                                 "[{\"a\"}]", "[{]}", "[{}\x01]", "[\xEF\xBB\xBF{}]"}) {
+    CAPTURE(text);
+    CHECK_FALSE(array_problem(text).empty());
+  }
+  CHECK(array_problem(R"([{},{"jid":7}])") == "member jid has the wrong type");
+}
+
+TEST_CASE("read_array: every prefix is refused") {
+  const std::string array = R"([{"jid":"abc","args":[1,{"a":"\u00e9"},true]},null,{"x":-1.5e3}])";
+  for (std::size_t bytes = 0; bytes < array.size(); ++bytes) {
+    CAPTURE(bytes);
+    CHECK_FALSE(array_problem(std::string_view(array).substr(0, bytes)).empty());
+  }
+  CHECK(array_problem(array).empty());
 }
 
 TEST_CASE("shrink: works before and after use") {

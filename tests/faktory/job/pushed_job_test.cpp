@@ -33,6 +33,17 @@ class Pushed {
   Result<NewJob, RefusedJob> result_;
 };
 
+std::string job_with_args(const std::string& args, const std::string& more = "") {
+  return R"({"jid":"12345678","jobtype":"T","queue":"q","args":[)" + args + "]" + more + "}";
+}
+
+Result<MadeJob, RefusedJob> make_with(const std::string& json) {
+  JobReader reader;
+  const Outcome<JobMembers> members = reader.read(json);
+  REQUIRE(members);
+  return MadeJob::make(*members, {.now = kNow});
+}
+
 }  // namespace
 
 TEST_CASE("push: the plain job") {
@@ -155,6 +166,39 @@ TEST_CASE("push: a failure brought along") {
   CHECK(pushed.job().failure->retry_count == 2);
   CHECK(pushed.job().failure->errtype == "E");
   CHECK(Pushed(job_with(R"(,"failure":{"retry_count":"x"})")).refused() == JobReason::kInvalidJson);
+}
+
+TEST_CASE("made job: has all that belongs to it, wherever it is moved") {
+  for (const std::size_t bytes : {std::size_t{10}, kMadeBodyBytes, kMadeBodyBytes + 1}) {
+    const std::string args = '"' + std::string(bytes, 'x') + '"';
+    auto made = make_with(job_with_args(args));
+    REQUIRE(made);
+    made->prepare();
+    MadeJob moved = std::move(*made);
+    const NewJob& job = moved.job();
+    CHECK(job.queue == "q");
+    CHECK(job.body.find(args) != std::string_view::npos);
+    CHECK(job.created_at == kNow);
+    CHECK(moved.kept_bytes() > bytes);
+  }
+}
+
+TEST_CASE("made job: the broker takes a long body, and copies a short one") {
+  const auto is_taken = [](std::size_t bytes) {
+    auto made = make_with(job_with_args('"' + std::string(bytes, 'x') + '"'));
+    CHECK(made->job().long_body == nullptr);
+    made->prepare();
+    return made->job().long_body != nullptr;
+  };
+  CHECK_FALSE(is_taken(kMadeBodyBytes / 2));
+  CHECK(is_taken(kMadeBodyBytes));
+}
+
+TEST_CASE("made job: is refused by the rules of PUSH") {
+  CHECK(make_with(job_with_args("", R"(,"jid":"short")")).error().reason ==
+        RefusedJob::Reason::kJidTooShort);
+  CHECK(make_with(job_with_args("", R"(,"failure":{"message":7})")).error().reason ==
+        RefusedJob::Reason::kInvalidJson);
 }
 
 }  // namespace millrace::faktory

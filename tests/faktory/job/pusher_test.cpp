@@ -100,12 +100,11 @@ TEST_CASE("pusher: without room for jobs the reason says so") {
 
 TEST_CASE("pusher: a job put in two steps is the one that a single step puts") {
   Pushing pushing;
-  const auto members = pushing.pusher.read_element(job_in("mail"));
+  const auto members = pushing.pusher.reader().read(job_in("mail"));
   REQUIRE(members);
-  std::string body;
-  const auto job = make_pushed_job(*members, pushing.now, {}, no_secret, body);
+  auto job = MadeJob::make(*members, pushing.pusher.terms(pushing.now));
   REQUIRE(job);
-  const auto first = pushing.pusher.put(*job, pushing.now);
+  const auto first = pushing.pusher.put(job->job(), pushing.now);
   const auto second = pushing.pusher.push(job_in("mail"), pushing.now);
   REQUIRE(first);
   REQUIRE(second);

@@ -107,10 +107,14 @@ Answer<std::size_t> ConnectedClients::ignore(ClientId id, std::string_view name)
 
 void ConnectedClients::deliver(Client& client, const Delivery& delivery, Time now) {
   CHECK(client.session != nullptr);
+  wake(client);
+  client.session->deliver(delivery, now);
+}
+
+void ConnectedClients::wake(Client& client) {
   // Several deliveries in one turn wake the session once.
   if (!client.is_woken) woken_.push_back(client.id);
   client.is_woken = true;
-  client.session->deliver(delivery, now);
 }
 
 std::vector<Session*> ConnectedClients::take_woken() {

@@ -39,7 +39,9 @@ class ConnectedClients {
 
   /// Hands the delivery to the client's session and notes that the session must be resumed.
   void deliver(Client& client, const Delivery& delivery, Time now);
-  /// The sessions of clients that are still connected, of those delivered to since the last call.
+  /// Notes that alone.
+  void wake(Client& client);
+  /// The sessions of clients that are still connected, of those woken since the last call.
   [[nodiscard]] std::vector<Session*> take_woken();
 
   /// See `Broker::step_count`.

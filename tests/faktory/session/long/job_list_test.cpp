@@ -1,4 +1,4 @@
-#include "faktory/session/sliced/bulk_push.hpp"
+#include "faktory/session/long/job_list.hpp"
 
 #include "faktory/service.hpp"
 #include "faktory/session/talking.hpp"
@@ -17,19 +17,36 @@ TEST_CASE("PUSHB: more jobs than one slice") {
   CHECK(contains(server.ask("a", "FETCH default\r\n"), "job-100000"));
 }
 
-TEST_CASE("PUSHB: is read in slices, and what is wrong at its end leaves nothing pushed") {
+TEST_CASE("PUSHB: what is wrong at its end leaves nothing pushed") {
+  for (const std::size_t bytes : {100UL, kInPlaceBytes, kLongLineBytes}) {
+    InMemoryServer server;
+    join(server, "a");
+    std::string jobs;
+    while (jobs.size() < bytes) jobs += job("job-12345") + ",";
+    CHECK(server.ask("a", "PUSHB [" + jobs + "7]\nACK {\"jid\":\"x\"}\n") ==
+          "-ERR invalid JSON: a job must be an object\r\n+OK\r\n");
+    CHECK(contains(info(server, "a"), R"("total_enqueued":0)"));
+  }
+}
+
+TEST_CASE("PUSHB: is pushed in slices, and others are served between them") {
   LoneSession lone;
-  InMemoryServer& server = lone.server;
-  Session* const session = lone.session.get();
-  join(server, "b");
   std::string jobs;
-  while (jobs.size() < 2 * kBulkSliceBytes) jobs += job("job-12345") + ",";
-  session->receive("PUSHB [" + jobs + "7]\nACK {\"jid\":\"x\"}\n", server.now());
-  CHECK(session->output().empty());
-  CHECK(session->wants_resume());
-  while (session->wants_resume()) session->resume(server.now());
-  CHECK(session->output() == "-ERR invalid JSON: a job must be an object\r\n+OK\r\n");
-  CHECK(contains(info(server, "b"), R"("total_enqueued":0)"));
+  for (std::size_t i = 0; i < 2 * kSliceJobs + 1; ++i) {
+    jobs += "," + job("job-" + std::to_string(100'000 + i));
+  }
+  const std::string line = "PUSHB [" + jobs.substr(1) + "]\n";
+  lone.session->receive(line, lone.server.now());
+  const auto count = [&] { return lone.server.broker().view().orders().count(JobState::kReady); };
+  for (std::size_t slices = 1; slices < 3; ++slices) {
+    CHECK(count() <= slices * kSliceJobs);
+    CHECK(lone.session->output().empty());
+    CHECK(lone.session->kept_bytes() > 0);
+    lone.session->resume(lone.server.now());
+  }
+  CHECK(count() == 2 * kSliceJobs + 1);
+  CHECK(lone.session->output() == "$2\r\n{}\r\n");
+  CHECK(lone.session->kept_bytes() == 0);
 }
 
 TEST_CASE("PUSHB: all jobs are created when it came, however long it takes") {
