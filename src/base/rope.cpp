@@ -24,9 +24,9 @@ void Rope::pop_back() {
   --size_;
 }
 
-std::string Rope::join() && {
+std::string Rope::join(std::size_t room) && {
   std::string text;
-  text.reserve(size_);
+  text.reserve(size_ + room);
   for (std::string& piece : pieces_) {
     text += piece;
     piece = std::string();  // So both take no more than one text.

@@ -17,8 +17,8 @@ class Rope {
   /// The last byte. There is one.
   [[nodiscard]] char back() const { return pieces_.back().back(); }
 
-  /// The text in one piece, which takes long.
-  [[nodiscard]] std::string join() &&;
+  /// The text in one piece, with room for so many more bytes. Takes long.
+  [[nodiscard]] std::string join(std::size_t room = 0) &&;
 
   /// All pieces but the last are so long.
   static constexpr std::size_t kPieceBytes = 64 * 1024;

@@ -240,36 +240,35 @@ MaybeProblem read_element(ondemand::document& document, ondemand::value value, J
 
 }  // namespace
 
-simdjson::error_code JobReader::open(std::string_view json) {
-  const std::optional<std::string> repaired = repaired_json(json);
-  if (repaired) json = *repaired;
-  text_.assign(json);
+simdjson::error_code JobReader::open() {
+  if (std::optional<std::string> repaired = repaired_json(text_)) text_ = std::move(*repaired);
+  const std::size_t bytes = text_.size();
   // simdjson reads past the end of the text, by up to this much.
-  text_.append(simdjson::SIMDJSON_PADDING, '\0');
-  return parser_.iterate(text_.data(), json.size(), text_.size()).get(document_);
+  text_.append(kRoomBytes, '\0');
+  text_.resize(bytes);
+  return parser_.iterate(text_.data(), bytes, bytes + kRoomBytes).get(document_);
 }
 
-Outcome<JobMembers> JobReader::read(std::string_view json) {
+Outcome<JobMembers> JobReader::read() {
   // Go reads null into an empty job, which is then refused for what it lacks.
-  if (trimmed(json) == "null") return JobMembers{};
-  if (json.starts_with(kByteOrderMark)) {
+  if (trimmed(text_) == "null") return JobMembers{};
+  if (text_.starts_with(kByteOrderMark)) {
     return Problem{"invalid character 'ï' looking for beginning of value"};
   }
-  if (const auto error = open(json)) return json_problem(error);
+  if (const auto error = open()) return json_problem(error);
   JobMembers job;
-  if (MaybeProblem problem = read_root(document_, json, job)) return *problem;
+  if (MaybeProblem problem = read_root(document_, text_, job)) return *problem;
   return job;
 }
 
-Outcome<Done> JobReader::read_array(std::string_view json,
-                                    absl::FunctionRef<void(const JobMembers& members)> visit) {
+Outcome<Done> JobReader::read_array(absl::FunctionRef<void(const JobMembers& members)> visit) {
   constexpr const char* kNoArray = "jobs must be an array";
-  if (trimmed(json) == "null") return Done{};
-  if (json.starts_with(kByteOrderMark)) return Problem{kNoArray};
-  if (const auto error = open(json)) return json_problem(error);
+  if (trimmed(text_) == "null") return Done{};
+  if (text_.starts_with(kByteOrderMark)) return Problem{kNoArray};
+  if (const auto error = open()) return json_problem(error);
   ondemand::array array;
   if (const auto error = document_.get_array().get(array)) {
-    return root_problem(error, json, kNoArray);
+    return root_problem(error, text_, kNoArray);
   }
   for (auto element : array) {
     ondemand::value value;

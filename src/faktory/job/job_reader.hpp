@@ -3,6 +3,7 @@
 #include <absl/functional/function_ref.h>
 #include <simdjson.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -50,22 +51,34 @@ inline constexpr int kPriorityDefault = 5;
 class JobReader {
  public:
   /// Reads one object. null counts as an object without members.
-  [[nodiscard]] Outcome<JobMembers> read(std::string_view json);
+  [[nodiscard]] Outcome<JobMembers> read(std::string_view json) {
+    load(json);
+    return read();
+  }
+
+  // The same in two steps.
+
+  void load(std::string_view json) { text_.assign(json); }
+  /// A text that has room for `kRoomBytes` more is not copied.
+  void load_own(std::string&& json) { text_ = std::move(json); }
+  static constexpr std::size_t kRoomBytes = simdjson::SIMDJSON_PADDING;
+
+  /// After a `load`, as the next one.
+  [[nodiscard]] Outcome<JobMembers> read();
 
   /// Reads an array of such objects, and shows each: what it has is good for longer than the call,
   /// as above. null counts as an empty array. If there is a problem, some were shown before.
-  [[nodiscard]] Outcome<Done> read_array(std::string_view json,
-                                         absl::FunctionRef<void(const JobMembers& members)> visit);
+  [[nodiscard]] Outcome<Done> read_array(absl::FunctionRef<void(const JobMembers& members)> visit);
 
   /// Frees the buffers if a long text has made them long.
   void shrink();
 
  private:
-  simdjson::error_code open(std::string_view json);
+  simdjson::error_code open();
 
   simdjson::ondemand::parser parser_;
   simdjson::ondemand::document document_;
-  std::string text_;  ///< the JSON, and after it the zeros that the parser needs
+  std::string text_;  ///< the JSON, and behind it room with the zeros that the parser needs
 };
 
 }  // namespace millrace::faktory

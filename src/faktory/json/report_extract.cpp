@@ -97,36 +97,53 @@ class Extractor : public nlohmann::json_sax<nlohmann::json> {
   std::size_t entries_ = 0;
 };
 
-/// Which the library refuses in strings.
-std::string without_controls(std::string_view json) {
-  std::string out;
-  bool is_in_string = false;
-  bool is_escaped = false;
-  for (const char c : json) {
-    const bool is_control = is_in_string && static_cast<unsigned char>(c) < 0x20;
-    is_control ? void(out += kReplacement) : out.push_back(c);
-    if (c == '"' && !is_escaped) is_in_string = !is_in_string;
-    is_escaped = is_in_string && c == '\\' && !is_escaped;
+/// How long the escape at the front is; 0: it is none.
+std::size_t escape_bytes(std::string_view text) {
+  constexpr std::size_t kUnicodeBytes = 6;
+  constexpr std::string_view kLetters = "\"\\/bfnrt";
+  if (text.size() < 2 || text[1] != 'u') {
+    return text.size() >= 2 && kLetters.find(text[1]) != kLetters.npos ? 2 : 0;
   }
-  return out;
+  const std::string_view digits = text.substr(2, kUnicodeBytes - 2);
+  const bool is_code = digits.find_first_not_of("0123456789abcdefABCDEF") == digits.npos;
+  return is_code && digits.size() == kUnicodeBytes - 2 ? kUnicodeBytes : 0;
 }
 
-bool is_control(char c) {
-  return static_cast<unsigned char>(c) < 0x20;
+/// The JSON with the beginning of each string only: the library would need several times the memory
+/// of the longest. What is left out is checked. Control characters in strings, which the library
+/// refuses, become U+FFFD. nullopt: a string has an escape that is none.
+std::optional<std::string> cut_strings(std::string_view json) {
+  constexpr std::size_t kRawBytesMax = 6 * kTextBytesMax;
+  std::string out;
+  std::size_t begin = 0;  // of the string at hand
+  bool is_in_string = false;
+  for (std::size_t at = 0; at < json.size();) {
+    const char c = json[at];
+    const bool is_escape = is_in_string && c == '\\';
+    const std::size_t bytes = is_escape ? escape_bytes(json.substr(at)) : 1;
+    if (bytes == 0) return std::nullopt;
+    if (c == '"') {
+      is_in_string = !is_in_string;
+      begin = out.size();
+    }
+    const bool is_control = is_in_string && static_cast<unsigned char>(c) < 0x20;
+    const bool is_kept = !is_in_string || out.size() - begin <= kRawBytesMax;
+    if (is_kept) out += is_control ? kReplacement : json.substr(at, bytes);
+    at += bytes;
+  }
+  return out;
 }
 
 }  // namespace
 
 std::optional<std::string> extract_report(std::string_view line) {
   const std::size_t object = std::min(line.find('{'), line.size());
-  const std::string_view verb = line.substr(0, object);
-  std::string_view json = line.substr(object);
-  std::string repaired;
-  if (std::ranges::any_of(json, is_control)) json = repaired = without_controls(json);
-  if (auto again = repaired_json(json)) json = repaired = std::move(*again);
+  std::optional<std::string> json = cut_strings(line.substr(object));
+  if (!json) return std::nullopt;
+  if (std::optional<std::string> repaired = repaired_json(*json)) json = std::move(repaired);
   Extractor extractor;
-  extractor.out = verb;
-  if (!nlohmann::json::sax_parse(json.begin(), json.end(), &extractor)) return std::nullopt;
+  extractor.out = line.substr(0, object);
+  if (!nlohmann::json::sax_parse(json->begin(), json->end(), &extractor)) return std::nullopt;
   return std::move(extractor.out);
 }
 

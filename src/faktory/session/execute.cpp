@@ -109,7 +109,8 @@ void FaktorySession::execute(const Push& push, Time now) {
 
 void FaktorySession::execute(const PushBulk& push, Time now) {
   Pusher& pusher = shared_.pusher;
-  auto jobs = JobList::read(push.json, pusher.reader(), pusher.terms(now), wid_);
+  pusher.reader().load(push.json);
+  auto jobs = JobList::read(pusher.reader(), pusher.terms(now), wid_);
   pusher.shrink();
   push_list(jobs, now);
 }

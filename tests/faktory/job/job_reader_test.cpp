@@ -1,6 +1,7 @@
 #include "faktory/job/job_reader.hpp"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "faktory/json/json_check.hpp"
@@ -20,7 +21,8 @@ std::string problem_of(std::string_view json) {
 /// The same of an array of jobs.
 std::string array_problem(std::string_view json) {
   JobReader reader;
-  const Outcome<Done> whole = reader.read_array(json, [](const JobMembers&) {});
+  reader.load(json);
+  const Outcome<Done> whole = reader.read_array([](const JobMembers&) {});
   return whole ? "" : whole.error().text;
 }
 
@@ -226,7 +228,8 @@ TEST_CASE("read_array: all jobs are good until the next call") {
   JobReader reader;
   std::vector<JobMembers> jobs;
   const auto keep = [&](const JobMembers& job) { jobs.push_back(job); };
-  REQUIRE(reader.read_array(R"( [ {"jid":"\u0041"} , null,{"args":[ 1 ],"x":"]"},{}] )", keep));
+  reader.load(R"( [ {"jid":"\u0041"} , null,{"args":[ 1 ],"x":"]"},{}] )");
+  REQUIRE(reader.read_array(keep));
   REQUIRE(jobs.size() == 4);
   CHECK(jobs[0].jid == "A");
   CHECK(jobs[1].jid.empty());
@@ -239,8 +242,8 @@ TEST_CASE("read_array: all jobs are good until the next call") {
 TEST_CASE("read_array: bytes that are not UTF-8 become U+FFFD") {
   JobReader reader;
   std::string jids;
-  REQUIRE(reader.read_array("[{\"jid\":\"\xFF\"},{\"jid\":\"\\ud800\"}]",
-                            [&](const JobMembers& job) { jids += job.jid; }));
+  reader.load("[{\"jid\":\"\xFF\"},{\"jid\":\"\\ud800\"}]");
+  REQUIRE(reader.read_array([&](const JobMembers& job) { jids += job.jid; }));
   CHECK(jids == "\xEF\xBF\xBD\xEF\xBF\xBD");
 }
 
@@ -290,6 +293,22 @@ TEST_CASE("read_array: every prefix is refused") {
     CHECK_FALSE(array_problem(std::string_view(array).substr(0, bytes)).empty());
   }
   CHECK(array_problem(array).empty());
+}
+
+TEST_CASE("load: a text of its own, with room and without") {
+  JobReader reader;
+  for (const std::size_t room : {std::size_t{0}, JobReader::kRoomBytes}) {
+    std::string json = R"({"jid":")" + std::string(1000, 'j') + R"("})";
+    json.shrink_to_fit();
+    json.reserve(json.size() + room);
+    const bool is_kept = room > 0;
+    const char* const place = json.data();
+    reader.load_own(std::move(json));
+    const Outcome<JobMembers> job = reader.read();
+    REQUIRE(job);
+    CHECK(job->jid == std::string(1000, 'j'));
+    CHECK((job->raw_jid.data() - 7 == place) == is_kept);
+  }
 }
 
 TEST_CASE("shrink: works before and after use") {

@@ -19,11 +19,11 @@ std::size_t refusal_bytes(std::string_view jid, std::string_view text) {
 
 }  // namespace
 
-Outcome<std::unique_ptr<JobList>> JobList::read(std::string_view json, JobReader& reader,
-                                                const PushTerms& terms, const std::string& worker) {
+Outcome<std::unique_ptr<JobList>> JobList::read(JobReader& reader, const PushTerms& terms,
+                                                const std::string& worker) {
   std::unique_ptr<JobList> list(new JobList(worker));
   const Outcome<Done> whole =
-      reader.read_array(json, [&](const JobMembers& members) { list->take(members, terms); });
+      reader.read_array([&](const JobMembers& members) { list->take(members, terms); });
   if (!whole) return whole.error();
   return list;
 }

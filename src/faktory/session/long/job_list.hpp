@@ -21,10 +21,9 @@ struct Shared;
 /// They are pushed in slices between other clients' commands.
 class JobList {
  public:
-  /// Reads the array, and checks each job by the rules of PUSH. Any thread may do that. `worker`
-  /// pushes them: a `wid`, or empty.
-  [[nodiscard]] static Outcome<std::unique_ptr<JobList>> read(std::string_view json,
-                                                              JobReader& reader,
+  /// Reads the array that `reader` has loaded, and checks each job by the rules of PUSH. Any thread
+  /// may do that. `worker` pushes them: a `wid`, or empty.
+  [[nodiscard]] static Outcome<std::unique_ptr<JobList>> read(JobReader& reader,
                                                               const PushTerms& terms,
                                                               const std::string& worker);
 

@@ -3,28 +3,37 @@
 namespace millrace::faktory {
 
 void LongLine::parse() {
-  text_ = std::move(line_).join();
+  text_ = std::move(line_).join(JobReader::kRoomBytes);
   Result<Command, Refused> command = parse_long_command(text_);
   if (command && std::holds_alternative<Push>(*command)) {
-    Result<MadeJob, RefusedJob> job = make_job(std::get<Push>(*command).json);
-    if (job) job->prepare();
-    meaning_ = std::move(job);
+    meaning_ = make_job(std::get<Push>(*command).json);
   } else if (command && std::holds_alternative<PushBulk>(*command)) {
     JobReader reader;
-    meaning_ = JobList::read(std::get<PushBulk>(*command).json, reader, terms_, worker_);
-    text_ = std::string();
+    load(std::get<PushBulk>(*command).json, reader);
+    meaning_ = JobList::read(reader, terms_, worker_);
   } else {
     meaning_ = std::move(command);
   }
 }
 
-/// Memory that is not needed any more is given back as early as possible.
+/// The end of the text. The reader gets its memory.
+void LongLine::load(std::string_view json, JobReader& reader) {
+  text_.erase(0, text_.size() - json.size());
+  reader.load_own(std::move(text_));
+}
+
 Result<MadeJob, RefusedJob> LongLine::make_job(std::string_view json) {
-  JobReader reader;
-  const Outcome<JobMembers> members = reader.read(json);
-  text_ = std::string();
-  if (!members) return RefusedJob{RefusedJob::Reason::kInvalidJson, members.error().text};
-  return MadeJob::make(*members, terms_);
+  const auto made = [&]() -> Result<MadeJob, RefusedJob> {
+    JobReader reader;
+    load(json, reader);
+    const Outcome<JobMembers> members = reader.read();
+    if (members) return MadeJob::make(*members, terms_);
+    return RefusedJob{RefusedJob::Reason::kInvalidJson, members.error().text};
+  };
+  Result<MadeJob, RefusedJob> job = made();
+  // Now that the reader's memory is free again.
+  if (job) job->prepare();
+  return job;
 }
 
 }  // namespace millrace::faktory

@@ -36,6 +36,7 @@ class LongLine {
   [[nodiscard]] Meaning& meaning() { return *meaning_; }
 
  private:
+  void load(std::string_view json, JobReader& reader);
   [[nodiscard]] Result<MadeJob, RefusedJob> make_job(std::string_view json);
 
   const std::size_t bytes_;
