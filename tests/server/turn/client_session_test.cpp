@@ -15,6 +15,7 @@ struct Told {
   bool has_closed = false;
   bool is_broken = false;
   bool has_ended = false;
+  bool is_at_work = false;
   std::size_t sent_bytes = 0;
   std::size_t kept_bytes = 0;
   int resumed = 0;
@@ -48,7 +49,8 @@ class EchoSession final : public Session {
   [[nodiscard]] bool wants_input() const override { return told_.wants_input; }
   [[nodiscard]] std::size_t kept_bytes() const override { return told_.kept_bytes; }
   [[nodiscard]] bool wants_resume() const override { return false; }
-  [[nodiscard]] bool wants_close() const override { return told_.has_ended; }
+  [[nodiscard]] bool is_at_work() const override { return told_.is_at_work; }
+  [[nodiscard]] bool wants_close() const override { return told_.has_ended && !is_at_work(); }
   [[nodiscard]] Time wake_at() const override { return told_.wake_at; }
 
  private:
@@ -354,6 +356,19 @@ TEST_CASE("client: when its session's time has come it is resumed, and then no m
   served.run();
   served.serve();
   CHECK(served.told.resumed == 1);
+}
+
+TEST_CASE("client: one that is stopped waits for the reply that is made in the background") {
+  Served served;
+  served.told.is_at_work = true;
+  served.client.stop();
+  served.loop.run();
+  CHECK(served.told.has_ended);
+  CHECK_FALSE(served.told.has_closed);
+  served.told.is_at_work = false;
+  served.loop.turn.enlist(served.client);
+  served.loop.run();
+  CHECK(served.told.has_closed);
 }
 
 TEST_CASE("client: one that is stopped is asked nothing more, and has its answers first") {

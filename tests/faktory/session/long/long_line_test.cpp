@@ -120,13 +120,15 @@ TEST_CASE("long line: of each verb, up to its own length in place") {
     CHECK(waiting.finish().size() + waiting.session->output().size() > 0);
     return is_later;
   };
-  for (const auto& [verb, bytes] :
+  for (const auto& row :
        {std::pair("PUSH {}", kLongLineBytes), std::pair("PUSHB []", kInPlaceBytes),
         std::pair(R"(ACK {"jid":"x"})", kShortLineBytes),
         std::pair(R"(FAIL {"jid":"x"})", kShortLineBytes),
         std::pair(R"(BEAT {"wid":"w"})", kShortLineBytes),
         std::pair(R"(TRACK SET {"jid":"x"})", kShortLineBytes),
         std::pair(R"(MUTATE {"cmd":"clear","target":"dead"})", kShortLineBytes)}) {
+    const std::string verb = row.first;
+    const std::size_t bytes = row.second;
     CAPTURE(verb);
     CHECK_FALSE(is_parsed_later(verb, bytes));
     CHECK(is_parsed_later(verb, bytes + 1));
