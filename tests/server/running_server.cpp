@@ -80,8 +80,10 @@ void RunningServer::settle() {
 /// Those of other threads: the main loop does not know what they have.
 void RunningServer::wait_for_sockets() {
   if (server_->options().config.io_threads.value_or(0) == 0) return;
+  std::promise<void> never;
+  const std::future<void> is_over = never.get_future();
   for (int looks = 0; looks < kRestingLooks; ++looks) {
-    std::promise<void>().get_future().wait_for(5ms);
+    (void)is_over.wait_for(5ms);
     on_loop([] {});
   }
 }

@@ -307,8 +307,8 @@ inline constexpr std::array kOptionRows = {
               sets<&Config::socket_mode, set_mode>, needs_restart<&Config::socket_mode>,
               Shown(Section::kProcess, shows<&Config::socket_mode>), kNoOther},
     OptionRow{"io-threads", "N",
-              "Threads for the sockets of clients besides the main one, 0 to 8, or auto: none with "
-              "up to 3 cores, else a quarter of the cores (default: auto)",
+              "Additional threads for client sockets, 0 to 8, or auto: none with up to 3 cores, "
+              "else a quarter of the cores (default: auto)",
               sets<&Config::io_threads, set_io_threads>, needs_restart<&Config::io_threads>,
               Shown(Section::kProcess,
                     [](const Config& c) {
