@@ -79,9 +79,9 @@ struct Config {
   std::string tls_key_file;          ///< set exactly when there is a certificate
   std::string
       node_ca_file;  ///< what certificates of other nodes are checked with; empty: the system's
-  std::string description = "Faktory";    ///< what INFO says that the server is
-  std::uint64_t connections_max = 0;      ///< of Faktory clients; 0: no limit
-  std::optional<std::size_t> io_threads;  ///< for the sockets of clients; nullopt: by the cores
+  std::string description = "Faktory";        ///< what INFO says that the server is
+  std::uint64_t connections_max = 0;          ///< of Faktory clients; 0: no limit
+  std::optional<std::size_t> io_threads = 0;  ///< of client sockets; nullopt: by the cores
   std::size_t dead_jobs_max = 1'000'000;
   PushRules pushes;
   FinishedJobs::Limits finished;  ///< without `is_durable`
