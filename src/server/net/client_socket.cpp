@@ -84,9 +84,10 @@ void ClientSocket::await_input() {
 
 void ClientSocket::read_on() {
   if (!std::exchange(is_handed_on_, false)) return;
-  reset(input_, 0);
+  if (has_input_) return look_for_input();
+  reset(input_, 0);  // An idle connection keeps no buffer.
   // When the client has its answer, it may have sent more by then.
-  has_input_ ? look_for_input() : thread_->await_input(*this);
+  thread_->await_input(*this);
 }
 
 /// What arrived is left where it is, but a connection that is broken must not stay.
