@@ -154,11 +154,15 @@ void ClientSocket::send_again() {
 /// Sends what may leave, and sees to the rest.
 void ClientSocket::send() {
   if (!is_serving()) return;
-  if (!stream_->is_full() && !send_covered()) return close(ConnectionEvent::kBroken, true);
+  // Once, since it changes by another thread.
+  const Lsn answerable = thread_->answerable();
+  if (!stream_->is_full() && !send_covered(answerable)) {
+    return close(ConnectionEvent::kBroken, true);
+  }
   if (outbox_.is_empty()) {
     if (ending_ != Order::Then::kNothing) return finish();
   } else if (!stream_->is_full() && !is_listed_) {
-    await_sending();
+    await_sending(answerable);
   }
   const bool is_full = stream_->is_full();
   const bool has_news = is_full != is_told_full_ || (is_full && untold_bytes_ > 0);
@@ -166,8 +170,8 @@ void ClientSocket::send() {
   tell().is_full = is_told_full_ = is_full;
 }
 
-void ClientSocket::await_sending() {
-  const std::size_t bytes = outbox_.covered(thread_->answerable()).size();
+void ClientSocket::await_sending(Lsn answerable) {
+  const std::size_t bytes = outbox_.covered(answerable).size();
   // Else it waits for the end of a handshake, and then `hand_on` sends.
   if (bytes > 0 && thread_->may_send(bytes)) return;
   is_listed_ = true;
@@ -175,8 +179,8 @@ void ClientSocket::await_sending() {
 }
 
 /// False: nothing can be sent any more.
-bool ClientSocket::send_covered() {
-  const std::string_view bytes = outbox_.covered(thread_->answerable());
+bool ClientSocket::send_covered(Lsn answerable) {
+  const std::string_view bytes = outbox_.covered(answerable);
   if (bytes.empty() || !thread_->may_send(bytes.size())) return true;
   const std::optional<std::size_t> sent = stream_->send(bytes);
   if (!sent) return false;

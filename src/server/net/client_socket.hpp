@@ -54,8 +54,8 @@ class ClientSocket final : private Stream::Owner {
   void read_on();
   void hold();
   void send();
-  [[nodiscard]] bool send_covered();
-  void await_sending();
+  [[nodiscard]] bool send_covered(Lsn answerable);
+  void await_sending(Lsn answerable);
   [[nodiscard]] Arrival& tell();
   void move(ConnectionEvent event);
   void finish();
