@@ -15,7 +15,7 @@ TEST_CASE("background thread: works in another thread, and tells the loop's, in 
   const std::thread::id here = std::this_thread::get_id();
   std::vector<int> ended;
   for (int i = 0; i < 3; ++i) {
-    background.run([&, i] { CHECK(std::this_thread::get_id() != here); },
+    background.run([&] { CHECK(std::this_thread::get_id() != here); },
                    [&, i] {
                      CHECK(std::this_thread::get_id() == here);
                      ended.push_back(i);

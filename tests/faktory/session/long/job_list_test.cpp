@@ -1,6 +1,8 @@
 #include "faktory/session/long/job_list.hpp"
 
 #include "faktory/service.hpp"
+#include "faktory/session/command.hpp"
+#include "faktory/session/line_buffer.hpp"
 #include "faktory/session/talking.hpp"
 #include "support/doctest.hpp"
 
