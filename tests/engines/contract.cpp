@@ -55,17 +55,23 @@ Sequence store_many(LogService& log, Sequence last, std::size_t count) {
   return last;
 }
 
+/// What the engine answers. One that has much to do may be late: then it is asked once more.
+template <typename Ask>
+auto answer_to(Ask ask) {
+  const auto end = Clock::now() + kPatience;
+  auto answer = ask();
+  while (!answer && answer.error().is_passing && Clock::now() < end) answer = ask();
+  REQUIRE_MESSAGE(answer.has_value(), (answer ? "" : answer.error().text));
+  return std::move(*answer);
+}
+
 LogService::Extent extent_of(LogService& log) {
-  const auto extent = log.extent();
-  REQUIRE_MESSAGE(extent.has_value(), (extent ? "" : extent.error().text));
-  return *extent;
+  return answer_to([&] { return log.extent(); });
 }
 
 LogService::Chunk chunk_of(LogService& log, Sequence after, std::size_t bytes_max,
                            LogService::Duration longest) {
-  auto chunk = log.follow(after, bytes_max, longest);
-  REQUIRE_MESSAGE(chunk.has_value(), (chunk ? "" : chunk.error().text));
-  return std::move(*chunk);
+  return answer_to([&] { return log.follow(after, bytes_max, longest); });
 }
 
 /// Everything from `after` up to `last`, whatever it takes.
