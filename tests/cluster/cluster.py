@@ -59,8 +59,8 @@ class Run:
 
     def revive(self):
         """No node ends by itself. One that did is noted, and started again."""
-        for name, status in self.cluster.revive():
-            self.crashes.append(f"node {name} had ended with status {status}")
+        for name, status, words in self.cluster.revive():
+            self.crashes.append(f"node {name} had ended with status {status}: {words}")
             self.note(self.crashes[-1])
 
     def wait_for_service(self):

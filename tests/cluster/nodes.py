@@ -108,6 +108,9 @@ class Node:
         except FileNotFoundError:
             return ""
 
+    def last_words(self):
+        return self.log_text().rstrip().rpartition("\n")[2]
+
     def takeovers(self):
         """(moment, epoch) of each time that it began to lead."""
         return [
@@ -148,9 +151,9 @@ class Cluster:
 
     def revive(self):
         """Starts the nodes that have ended by themselves, as a supervisor does. Answers (name,
-        status) of each."""
+        status, last words) of each."""
         ended = [node for node in self.nodes if node.process and not node.is_running()]
-        found = [(node.host.name, node.process.returncode) for node in ended]
+        found = [(node.host.name, node.process.returncode, node.last_words()) for node in ended]
         for node in ended:
             node.start()
         return found
