@@ -31,20 +31,14 @@ std::string in_one_line(std::string_view text) {
   return line;
 }
 
-/// What libpq says where no server has an answer that lasts. It has no codes for that.
+/// What libpq says where no server was reached has no code, and it has none for what a server says
+/// to a new connection. Only what lasts until somebody changes a setting ends a node.
 bool is_passing(std::string_view text) {
-  const auto has = [text](std::string_view part) { return text.find(part) != text.npos; };
-  if (has("certificate") || has("does not support SSL") || has("no password supplied"))
-    return false;
-  for (auto at = text.find("FATAL:"); at != text.npos; at = text.find("FATAL:", at + 1)) {
-    const std::string_view said = text.substr(at);
-    const bool passes = said.starts_with("FATAL:  the database system is ") ||
-                        said.starts_with("FATAL:  terminating ") ||
-                        said.starts_with("FATAL:  sorry, too many ") ||
-                        said.starts_with("FATAL:  remaining connection slots ");
-    if (!passes) return false;
-  }
-  return true;
+  constexpr std::string_view kLasting[] = {
+      "authentication failed", "pg_hba.conf",          "does not exist", "permission denied",
+      "permitted to log in",   "no password supplied", "certificate",    "does not support SSL"};
+  return std::ranges::none_of(
+      kLasting, [text](std::string_view part) { return text.find(part) != text.npos; });
 }
 
 /// What to do about it; empty: the text says so itself.
@@ -58,12 +52,20 @@ std::string remedy_for(std::string_view text) {
          "URL from a CA of the system or of --log-ca; sslmode in the URL relaxes this";
 }
 
-/// The same of what a server says to a statement: of the connection, of its resources, of its own
-/// state, or of others at work.
+/// The same of what a server says to a statement, by the class of its SQLSTATE: a data directory
+/// that is being replaced, a server that is promoted or out of memory have classes of their own.
 bool is_passing(const PGresult& result) {
+  constexpr std::string_view kLasting[] = {
+      "0A",  // feature not supported
+      "22",  // data exception
+      "28",  // invalid authorization
+      "3D",  // invalid catalog name
+      "3F",  // invalid schema name
+      "42",  // syntax error or access rule violation
+  };
   const char* code = PQresultErrorField(&result, PG_DIAG_SQLSTATE);
   const std::string_view kind = code == nullptr ? "" : std::string_view(code).substr(0, 2);
-  return kind == "08" || kind == "53" || kind == "57" || kind == "40" || kind.empty();
+  return std::ranges::find(kLasting, kind) == std::end(kLasting);
 }
 
 /// Why the server may lose what it acknowledged; empty when it does not.
