@@ -70,25 +70,37 @@ void Connections::take(const Arrival& arrival) {
 }
 
 bool Connections::has_ready() const {
-  return !session_parts_.ready.empty() && !parts_.turn.is_paused();
+  return session_parts_.ready.size() > 0 && !parts_.turn.is_paused();
 }
 
-/// In turn, until the turn is long enough or has brought enough output. The others come first in
-/// the next one.
+bool Connections::is_turn_full() {
+  return session_parts_.unsent.turn_bytes >= kTurnOutputBytesMax || budget_.is_over() ||
+         parts_.turn.is_paused();
+}
+
+/// In turn, until the turn is long enough or has brought enough output. However many have all their
+/// answers, one of the others is served too.
 void Connections::serve_ready() {
-  std::deque<ClientSession*>& ready = session_parts_.ready;
+  auto& [answered, others] = session_parts_.ready;
   budget_.reset();
-  for (int round = 0; round < kRoundsPerTurn && !ready.empty(); ++round) {
+  for (int round = 0; round < kRoundsPerTurn && has_ready(); ++round) {
     const std::size_t share =
-        std::clamp(kRoundBytes / ready.size(), kServedBytesMin, kInputShareBytes);
-    for (std::size_t left = ready.size(); left > 0; --left) {
-      const bool is_enough = session_parts_.unsent.turn_bytes >= kTurnOutputBytesMax;
-      if (is_enough || budget_.is_over() || parts_.turn.is_paused()) return;
-      ClientSession* const client = ready.front();
-      ready.pop_front();
-      if (client != nullptr) client->serve(share);
+        std::clamp(kRoundBytes / session_parts_.ready.size(), kServedBytesMin, kInputShareBytes);
+    std::size_t left = others.size();
+    while (!answered.empty() && !is_turn_full()) serve_first(answered, share);
+    if (parts_.turn.is_paused()) return;
+    for (bool must_serve = round == 0; left > 0 && (must_serve || !is_turn_full()); --left) {
+      serve_first(others, share);
+      must_serve = false;
     }
+    if (is_turn_full()) return;
   }
+}
+
+void Connections::serve_first(std::deque<ClientSession*>& queue, std::size_t bytes_max) {
+  ClientSession* const client = queue.front();
+  queue.pop_front();
+  if (client != nullptr) client->serve(bytes_max);
 }
 
 // ---- limits -------------------------------------------------------------------------------------

@@ -74,6 +74,8 @@ class Connections {
 
   void take(const Arrival& arrival);
   void serve_ready();
+  void serve_first(std::deque<ClientSession*>& queue, std::size_t bytes_max);
+  [[nodiscard]] bool is_turn_full();
   void drop_slow_readers();
 
   const Parts parts_;

@@ -26,7 +26,7 @@ namespace millrace::server {
 
 /// When a thread has sent so much in a round, output of a client with more than `kShortOutputBytes`
 /// of it waits for the next one. A send can exceed it. So a short reply never waits for long ones.
-inline constexpr std::size_t kRoundSentBytesMax = std::size_t{1} << 20;
+inline constexpr std::size_t kRoundSentBytesMax = std::size_t{512} << 10;
 inline constexpr std::size_t kShortOutputBytes = 4 * 1024;
 
 /// The sockets of clients that belong to a thread, and the two queues between them and their

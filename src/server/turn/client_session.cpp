@@ -40,8 +40,8 @@ void ClientSession::start() {
   call_session([](Session& session, Time now) { session.start(now); });
 }
 
-void ClientSession::get_ready() {
-  if (!std::exchange(is_ready_, true)) parts_.ready.push_back(this);
+void ClientSession::get_ready(std::deque<ClientSession*>& queue) {
+  if (!std::exchange(is_ready_, true)) queue.push_back(this);
 }
 
 void ClientSession::serve(std::size_t bytes_max) {
@@ -56,7 +56,7 @@ void ClientSession::serve(std::size_t bytes_max) {
     has_executed = execute_input(bytes_max);
   }
   if (!has_executed || !session_ || is_closing_) return;
-  if (has_more()) get_ready();
+  if (has_more()) get_ready(parts_.ready.others);
   parts_.turn.answer_early(*this);
 }
 
@@ -81,7 +81,7 @@ void ClientSession::take(const Arrival& arrival) {
   arrived_ = arrival.input;
   is_end_next_ = arrival.is_end;
   input_ = Input::kArrived;
-  get_ready();
+  get_ready(unsent_bytes() == 0 ? parts_.ready.answered : parts_.ready.others);
 }
 
 bool ClientSession::wants_input() const {
@@ -100,7 +100,7 @@ bool ClientSession::execute_input(std::size_t bytes_max) {
 }
 
 void ClientSession::ask_again() {
-  arrived_.empty() ? parts_.turn.enlist(*this) : get_ready();
+  arrived_.empty() ? parts_.turn.enlist(*this) : get_ready(parts_.ready.others);
 }
 
 void ClientSession::end_input() {
@@ -125,7 +125,7 @@ void ClientSession::expire(Time now) {
   const bool is_over = session_->close_at() <= now;
   if (is_over && arrived_.empty()) return drop();
   is_due_ = !is_over;
-  get_ready();
+  get_ready(parts_.ready.others);
 }
 
 // ---- its output ---------------------------------------------------------------------------------
@@ -184,7 +184,7 @@ Order::Then ClientSession::settle() {
     return is_stopping_ ? Order::Then::kEnd : Order::Then::kFinish;
   }
   parts_.ticker.plan(*this, std::min(session_->close_at(), session_->wake_at()));
-  if (has_more()) get_ready();
+  if (has_more()) get_ready(parts_.ready.others);
   return next_input();
 }
 
@@ -225,7 +225,7 @@ void ClientSession::stop() {
   // One that lingers has its answers already.
   if (!session_) return order(Order::Then::kDrop);
   is_stopping_ = true;
-  if (!is_closing_) get_ready();
+  if (!is_closing_) get_ready(parts_.ready.others);
 }
 
 void ClientSession::drop() {
@@ -238,8 +238,10 @@ void ClientSession::close(bool is_broken) {
   input_ = Input::kOver;
   is_closing_ = true;
   if (std::exchange(is_ready_, false)) {
-    std::replace(parts_.ready.begin(), parts_.ready.end(), this,
-                 static_cast<ClientSession*>(nullptr));
+    ClientSession* const none = nullptr;
+    for (auto* const queue : {&parts_.ready.answered, &parts_.ready.others}) {
+      std::replace(queue->begin(), queue->end(), this, none);
+    }
   }
   parts_.kept.count(*this, 0);
   parts_.turn.leave(*session_, *this);

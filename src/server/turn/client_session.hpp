@@ -20,8 +20,8 @@
 namespace millrace::server {
 
 /// When a turn has brought so much output, nothing more is executed before that was offered to the
-/// sockets. One reply can exceed it. To make and to send a megabyte takes one to two milliseconds.
-inline constexpr std::size_t kTurnOutputBytesMax = std::size_t{1} << 20;
+/// sockets. One reply can exceed it. To make and to send so much takes about a millisecond.
+inline constexpr std::size_t kTurnOutputBytesMax = std::size_t{512} << 10;
 
 /// While this much of a client's output was not sent, nothing more is executed or received.
 inline constexpr std::size_t kUnsentBytesPause = 256 * 1024;
@@ -42,6 +42,18 @@ struct UnsentOutput {
   std::size_t turn_bytes = 0;  ///< so much was added since the turn began
 };
 
+class ClientSession;
+
+/// Clients that have something to execute, each kind in turn; null: it was closed meanwhile. Those
+/// that have all their answers go first, since otherwise whoever asks once would wait for all that
+/// send without reading.
+struct ReadyClients {
+  std::deque<ClientSession*> answered;
+  std::deque<ClientSession*> others;
+
+  [[nodiscard]] std::size_t size() const { return answered.size() + others.size(); }
+};
+
 /// The session half of a client's connection, with the broker: executes what arrives, and orders
 /// its socket half to send the output at the end of each turn, or earlier (`Turn::answer_early`).
 /// Knows the time and the limits, and no socket.
@@ -58,8 +70,7 @@ class ClientSession : public Responder, public Deadline, private InputKeeper {
     /// do, and so for the reservation.
     bool is_fetch_strict = false;
     UnsentOutput unsent = {};
-    /// Those that have something to execute, in turn; null: it was closed meanwhile.
-    std::deque<ClientSession*> ready = {};
+    ReadyClients ready = {};
   };
 
   /// `orders` are for the thread of `socket`.
@@ -109,7 +120,7 @@ class ClientSession : public Responder, public Deadline, private InputKeeper {
   void end_input();
   void sent(std::size_t bytes);
   void close(bool is_broken);
-  void get_ready();
+  void get_ready(std::deque<ClientSession*>& queue);
   [[nodiscard]] Order::Then settle();
   [[nodiscard]] Order::Then next_input();
   [[nodiscard]] bool has_more() const;

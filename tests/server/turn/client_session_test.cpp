@@ -109,11 +109,14 @@ struct Served {
 
   /// Those that are ready are served, once each, as long as there are any.
   void serve() {
-    while (!parts.ready.empty()) {
-      ClientSession* const first = parts.ready.front();
-      parts.ready.pop_front();
-      if (first != nullptr) first->serve(kServedBytesMin);
-    }
+    while (parts.ready.size() > 0) serve_first();
+  }
+  void serve_first() {
+    auto& [answered, others] = parts.ready;
+    std::deque<ClientSession*>& queue = answered.empty() ? others : answered;
+    ClientSession* const first = queue.front();
+    queue.pop_front();
+    if (first != nullptr) first->serve(kServedBytesMin);
   }
 
   void receive(std::string_view bytes) {
@@ -183,13 +186,26 @@ TEST_CASE("client: when its input is taken, the socket is to read on") {
   CHECK(served.then == std::vector{Then::kReadOn});
 }
 
+TEST_CASE("client: one that has all its answers comes before one that has not") {
+  Served served;
+  const auto& [answered, others] = served.parts.ready;
+  served.say({.input = "a"});
+  CHECK(answered.size() == 1);
+  served.serve();
+  served.run();
+  served.say({.input = "b"});
+  CHECK(others.size() == 1);
+  served.serve();
+  served.run();
+  served.say({.input = "c", .sent_bytes = 2});
+  CHECK(answered.size() == 1);
+}
+
 TEST_CASE("client: much input is executed a little at a time, and others come in between") {
   Served served;
   const std::string much(2 * kServedBytesMin + 1, 'x');
   served.say({.input = much});
-  ClientSession* const first = served.parts.ready.front();
-  served.parts.ready.pop_front();
-  first->serve(kServedBytesMin);
+  served.serve_first();
   CHECK(served.told.received == kServedBytesMin);
   CHECK(served.parts.ready.size() == 1);
   served.serve();
