@@ -202,7 +202,6 @@ std::size_t BeanstalkSession::take_body(std::string_view input, Time now) {
   LongBody& body = long_put_->body;
   const std::string_view some = input.substr(0, body.missing_bytes());
   body.append(some);
-  (void)body.make_room(2 * some.size());
   const std::string_view rest = input.substr(some.size());
   if (body.missing_bytes() > 0) return some.size();
   if (rest.size() < kLineEnd.size()) {

@@ -121,7 +121,7 @@ Outcome<Done> FileJournal::replay(const Visitor& visitor) {
   return Done{};
 }
 
-Result<Journal::Span, Deposed> FileJournal::append(Epoch epoch, std::string batch) {
+Result<Journal::Span, Deposed> FileJournal::append(Epoch epoch, RecordBatch batch) {
   CHECK(epoch == kOnlyEpoch);
   PlacedBatch placed = place(std::move(batch));
   const Span span{.begin = placed.begin, .end = placed.end()};
@@ -129,7 +129,7 @@ Result<Journal::Span, Deposed> FileJournal::append(Epoch epoch, std::string batc
   return span;
 }
 
-Result<Journal::Span, Deposed> FileJournal::append_unhurried(Epoch epoch, std::string batch) {
+Result<Journal::Span, Deposed> FileJournal::append_unhurried(Epoch epoch, RecordBatch batch) {
   CHECK(epoch == kOnlyEpoch);
   PlacedBatch placed = place(std::move(batch));
   const Span span{.begin = placed.begin, .end = placed.end()};
@@ -137,7 +137,7 @@ Result<Journal::Span, Deposed> FileJournal::append_unhurried(Epoch epoch, std::s
   return span;
 }
 
-PlacedBatch FileJournal::place(std::string&& batch) {
+PlacedBatch FileJournal::place(RecordBatch&& batch) {
   CHECK(is_started_);
   CHECK(!batch.empty() && batch.size() <= kBatchBytesMax);
   const LogLayout::Place place = layout_.place(frame_bytes(batch.size()));

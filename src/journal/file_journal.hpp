@@ -62,8 +62,8 @@ class FileJournal final : public Journal, public DiskSpace {
     return options_.sync_mode == SyncMode::kAlways ? Durability::kWhenSynced
                                                    : Durability::kWhenWritten;
   }
-  [[nodiscard]] Result<Span, Deposed> append(Epoch epoch, std::string batch) override;
-  [[nodiscard]] Result<Span, Deposed> append_unhurried(Epoch epoch, std::string batch) override;
+  [[nodiscard]] Result<Span, Deposed> append(Epoch epoch, RecordBatch batch) override;
+  [[nodiscard]] Result<Span, Deposed> append_unhurried(Epoch epoch, RecordBatch batch) override;
   void hurry() override { queue_.hurry(); }
   [[nodiscard]] Lsn durable() const override { return status_.durable(); }
 
@@ -129,7 +129,7 @@ class FileJournal final : public Journal, public DiskSpace {
  private:
   FileJournal(FileSystem& files, const std::string& directory, FileJournalOptions options,
               std::unique_ptr<Lock> lock, LogReader reader);
-  [[nodiscard]] PlacedBatch place(std::string&& batch);
+  [[nodiscard]] PlacedBatch place(RecordBatch&& batch);
 
   const FileJournalOptions options_;
   const std::unique_ptr<Lock> lock_;

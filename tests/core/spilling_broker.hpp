@@ -17,7 +17,7 @@ class MemoryLog final : public Journal {
 
   Outcome<Done> replay(const Visitor&) override { return Done{}; }
   [[nodiscard]] Epoch epoch() const override { return kOnlyEpoch; }
-  Result<Span, Deposed> append(Epoch /*epoch*/, std::string batch) override {
+  Result<Span, Deposed> append(Epoch /*epoch*/, RecordBatch batch) override {
     const Lsn begin = bytes_.size();
     bytes_ += batch;
     return Span{.begin = begin, .end = bytes_.size()};

@@ -27,7 +27,7 @@ class FakeJournal final : public Journal, public DiskSpace {
 
   [[nodiscard]] Epoch epoch() const override { return leader; }
 
-  Result<Span, Deposed> append(Epoch epoch, std::string batch) override {
+  Result<Span, Deposed> append(Epoch epoch, RecordBatch batch) override {
     if (epoch != leader) return Deposed{.by = leader};
     const std::lock_guard guard(mutex_);
     const Lsn begin = end_;
@@ -37,7 +37,7 @@ class FakeJournal final : public Journal, public DiskSpace {
     return Span{.begin = begin, .end = end_};
   }
 
-  Result<Span, Deposed> append_unhurried(Epoch epoch, std::string batch) override {
+  Result<Span, Deposed> append_unhurried(Epoch epoch, RecordBatch batch) override {
     unhurried_count += 1;
     return append(epoch, std::move(batch));
   }

@@ -19,7 +19,7 @@ class World::Recorder final : public PassingJournal {
  public:
   Recorder(World& world, Journal& journal) : PassingJournal(journal), world_(world) {}
 
-  Result<Span, Deposed> append(Epoch epoch, std::string batch) override {
+  Result<Span, Deposed> append(Epoch epoch, RecordBatch batch) override {
     ++world_.totals_.batches;
     world_.check_times(batch);
     std::string copy = batch;

@@ -228,6 +228,11 @@ class Decoder {
 
 }  // namespace
 
+void encode_without_body(const JobAdded& record, std::string& out) {
+  StringSink sink(out, record.body);
+  Encoder(sink).record(record);
+}
+
 void encode(const Record& record, std::string& out) {
   std::visit([&out](const auto& kind) { encode(kind, out); }, record);
 }

@@ -21,6 +21,9 @@ void encode(const Kind& record, std::string& out) {
   Encoder(sink).record(record);
 }
 
+/// The same but for the bytes of the body, which come last.
+void encode_without_body(const JobAdded& record, std::string& out);
+
 /// The same for a record of any kind.
 void encode(const Record& record, std::string& out);
 

@@ -40,7 +40,9 @@ inline const Time* stored(const Time& lock_ends) {
 /// `append` for each byte would cost more than the byte.
 class StringSink {
  public:
-  explicit StringSink(std::string& out) : out_(out) {}
+  /// `left_out`, where it is not short, is not appended.
+  explicit StringSink(std::string& out, std::string_view left_out = {})
+      : out_(out), left_out_(left_out) {}
   ~StringSink() { flush(); }
   StringSink(const StringSink&) = delete;
   StringSink& operator=(const StringSink&) = delete;
@@ -68,7 +70,7 @@ class StringSink {
   void bytes(std::string_view text) {
     if (text.size() > kShortBytes) {
       flush();
-      out_.append(text);
+      if (text.data() != left_out_.data()) out_.append(text);
       return;
     }
     make_room(text.size());
@@ -87,6 +89,7 @@ class StringSink {
   }
 
   std::string& out_;
+  const std::string_view left_out_;
   std::array<char, 128> bytes_;
   std::size_t size_ = 0;
 };

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/result.hpp"
+#include "core/model/record_batch.hpp"
 #include "core/model/types.hpp"
 #include "core/ports/disk_space.hpp"
 
@@ -60,11 +61,11 @@ class Journal {
 
   /// Queues a batch (1 byte to 1.25 GiB) for writing, as the leader in `epoch`, and never waits for
   /// the disk. A batch is replayed whole or, after a crash before it was durable, not at all.
-  [[nodiscard]] virtual Result<Span, Deposed> append(Epoch epoch, std::string batch) = 0;
+  [[nodiscard]] virtual Result<Span, Deposed> append(Epoch epoch, RecordBatch batch) = 0;
 
   /// The same for a batch that nobody waits for yet: it may be written with a later one, or when
   /// `hurry` is called.
-  [[nodiscard]] virtual Result<Span, Deposed> append_unhurried(Epoch epoch, std::string batch) {
+  [[nodiscard]] virtual Result<Span, Deposed> append_unhurried(Epoch epoch, RecordBatch batch) {
     return append(epoch, std::move(batch));
   }
   /// Somebody waits for everything that was appended.

@@ -218,7 +218,7 @@ bool Jobs::rewrite_slot(JobSlot slot, std::string& batch) {
   }
   encode(job, queues_.at(job.queue).name, attempts_of(job), batch);
   leave_log(slot);
-  enter_log(slot, batch.size() - job.body_bytes);
+  enter_log(slot, batch.size() - batch_begin_ - job.body_bytes);
   return true;
 }
 
@@ -228,7 +228,7 @@ void Jobs::rewrite_without_body(JobSlot slot, std::string& batch) {
   JobAdded record{.id = job.id, .queue = queues_.at(job.queue).name, .body = {}, .fields = job};
   if (const Attempts* const attempts = attempts_of(job)) record.attempts = *attempts;
   encode(record, batch);
-  record.body_at = batch.size();
+  record.body_at = batch.size() - batch_begin_;
   apply(std::move(record));
 }
 

@@ -91,6 +91,8 @@ class Jobs {
   /// Writes nothing where a body is missing, and the job has no mark of that yet. One that has is
   /// written without it.
   void rewrite_oldest(std::string& batch);
+  /// Where the records begin in that batch.
+  void set_batch_begin(std::size_t begin) { batch_begin_ = begin; }
   /// The same for the job of that id, which is there, with its body in memory.
   void rewrite(JobId id, std::string& batch);
   void place(Lsn begin);
@@ -143,6 +145,7 @@ class Jobs {
   JobNames names_{jobs_};
   /// Of jobs with that mark, which few have.
   absl::flat_hash_map<JobId, std::unique_ptr<Attempts>> attempts_;
+  std::size_t batch_begin_ = 0;
   mutable Bodies bodies_;
 
   struct NodeOf {

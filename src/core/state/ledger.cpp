@@ -111,9 +111,9 @@ void Ledger::write(const AnyRecord& record) {
 }
 
 void Ledger::commit(JobAdded&& record) noexcept {
-  write(record);
+  body_in_place_.empty() ? write(record) : write_around_body(record);
   // A record of a job ends with its body.
-  record.body_at = batch_.size() - record.body.size();
+  record.body_at = records_bytes() - record.body.size();
   store_.apply(std::move(record));
 }
 
@@ -152,12 +152,30 @@ void Ledger::commit(Record&& record) noexcept {
 }
 
 void Ledger::take_over(LongBody& body) {
-  std::string room = body.take_room();
-  if (room.capacity() > batch_.capacity()) {
-    room += batch_;
-    batch_.swap(room);
-  }
+  body_in_place_ = body.take_record();
   store_.jobs().bodies().take_over(body.take_bytes());
+}
+
+/// The records so far and the head of this one go before the body.
+void Ledger::write_around_body(const JobAdded& record) {
+  std::string body = std::exchange(body_in_place_, {});
+  CHECK(body.size() == LongBody::kFrontBytes + record.body.size());
+  encode_without_body(record, batch_);
+  ++records_written_;
+  const std::size_t head_bytes = records_bytes();
+  if (head_bytes > LongBody::kFrontBytes) {
+    batch_ += record.body;
+    return;
+  }
+  const std::size_t begin = LongBody::kFrontBytes - head_bytes;
+  batch_.copy(body.data() + begin, head_bytes, batch_begin_);
+  batch_.swap(body);
+  begin_batch_at(begin);
+}
+
+void Ledger::begin_batch_at(std::size_t begin) {
+  batch_begin_ = begin;
+  store_.set_batch_begin(begin);
 }
 
 void Ledger::commit_whole(JobChanged&& record) {
@@ -196,18 +214,18 @@ void Ledger::record_clock(Time wall) {
   store_.apply(std::move(record));
 }
 
-std::string Ledger::take_batch() {
+RecordBatch Ledger::take_batch() {
   Store::each_kind(store_, [this]<typename Kind>(Kind& kind) {
     if constexpr (WrittenLast<Kind>) {
       if (kind.has_unwritten()) records_written_ += kind.write(batch_);
     }
   });
-  taken_bytes_ = batch_.size();
+  taken_bytes_ = records_bytes();
   bytes_taken_ += taken_bytes_;
   reservation_count_ = 0;
   records_before_batch_ = records_written_;
-  std::string batch;
-  batch.swap(batch_);
+  RecordBatch batch(std::exchange(batch_, {}), batch_begin_);
+  begin_batch_at(0);
   batch_.reserve(kUsualBatchBytes);
   return batch;
 }

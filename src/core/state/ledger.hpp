@@ -12,6 +12,7 @@
 #include "core/model/long_body.hpp"
 #include "core/model/recent_changes.hpp"
 #include "core/model/record.hpp"
+#include "core/model/record_batch.hpp"
 #include "core/model/types.hpp"
 #include "core/state/job_memory.hpp"
 #include "core/state/store.hpp"
@@ -42,7 +43,7 @@ class Ledger {
   /// one is, and a restart finds the job ready, with these fields.
   void commit_held(JobChanged&& record) noexcept;
 
-  /// The body of the job that is added next: it is not copied into new memory.
+  /// The body of the job that is added next, which is not copied.
   void take_over(LongBody& body);
 
   /// Writes the changed job whole at the end of the log, and not only the change: so that a segment
@@ -55,7 +56,7 @@ class Ledger {
   [[nodiscard]] bool has_batch() const;
   /// Its length by now, without the totals that may end it.
   [[nodiscard]] std::size_t batch_bytes() const {
-    return batch_.size() + store_.tracks().unwritten_bytes();
+    return records_bytes() + store_.tracks().unwritten_bytes();
   }
   /// The batch holds more than reservations of workers: clients may wait for it.
   [[nodiscard]] bool is_batch_awaited() const;
@@ -64,7 +65,7 @@ class Ledger {
   void record_clock(Time wall);
   /// The records since the last call, encoded; empty when nothing changed. The caller appends the
   /// batch to the log, and tells its position by `place` before anything else is committed.
-  [[nodiscard]] std::string take_batch();
+  [[nodiscard]] RecordBatch take_batch();
   /// The batch taken last, or replayed in steps, begins there in the log.
   void place(Lsn begin);
 
@@ -112,7 +113,7 @@ class Ledger {
   [[nodiscard]] std::uint64_t records_written() const { return records_written_; }
   [[nodiscard]] std::uint64_t records_replayed() const { return records_replayed_; }
   /// The length of those that were written, without what ends the batch at hand.
-  [[nodiscard]] std::uint64_t bytes_written() const { return bytes_taken_ + batch_.size(); }
+  [[nodiscard]] std::uint64_t bytes_written() const { return bytes_taken_ + records_bytes(); }
 
   [[nodiscard]] JobMemory& memory() { return memory_; }
   [[nodiscard]] const JobMemory& memory() const { return memory_; }
@@ -123,6 +124,10 @@ class Ledger {
  private:
   template <typename AnyRecord>
   void write(const AnyRecord& record);
+  void write_around_body(const JobAdded& record);
+  void begin_batch_at(std::size_t begin);
+  /// Of the batch that is being collected.
+  [[nodiscard]] std::size_t records_bytes() const { return batch_.size() - batch_begin_; }
   [[nodiscard]] bool has_unwritten() const;
   bool rewrite_oldest(Lsn before);
   void begin_day(Time now);
@@ -130,7 +135,9 @@ class Ledger {
   Store store_;
   JobMemory memory_{store_};
   RecentChanges changes_;
-  std::string batch_;
+  std::string batch_;                       ///< the records being collected
+  std::size_t batch_begin_ = 0;             ///< where they begin in it
+  std::string body_in_place_;               ///< see `LongBody::take_record`
   std::uint64_t reservation_count_ = 0;     ///< records of workers' reservations in `batch_`
   std::uint64_t records_before_batch_ = 0;  ///< `records_written_` when `batch_` began
   std::size_t taken_bytes_ = 0;             ///< of the batch that has no place yet

@@ -93,6 +93,7 @@ class Store {
 
   /// See `Jobs::rewrite`.
   void rewrite_job(JobId id, std::string& batch) { jobs_.rewrite(id, batch); }
+  void set_batch_begin(std::size_t begin) { jobs_.set_batch_begin(begin); }
 
   /// About what all of it takes in memory, as `--memory-limit` counts it.
   [[nodiscard]] std::size_t memory_bytes() const;

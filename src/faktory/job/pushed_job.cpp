@@ -154,10 +154,8 @@ Result<MadeJob, RefusedJob> MadeJob::make(const JobMembers& members, const PushT
 
 void MadeJob::prepare() {
   if (body_.size() <= kMadeBodyBytes) return;
-  long_body_ = LongBody(body_.size());
-  long_body_.append(body_);
+  long_body_ = LongBody(body_);
   body_ = std::string();
-  CHECK(long_body_.make_room(SIZE_MAX));
 }
 
 const NewJob& MadeJob::job() {

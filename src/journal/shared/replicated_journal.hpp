@@ -81,7 +81,7 @@ class ReplicatedJournal final : public SharedJournal {
     return leader_ ? leader_->epoch() : follower_.history().epoch();
   }
   [[nodiscard]] Durability durability() const override { return Durability::kWhenSynced; }
-  [[nodiscard]] Result<Span, Deposed> append(Epoch epoch, std::string batch) override {
+  [[nodiscard]] Result<Span, Deposed> append(Epoch epoch, RecordBatch batch) override {
     return leading().append(epoch, batch);
   }
   /// When stepped always 0: nothing would be stored while somebody waits for it.

@@ -8,7 +8,7 @@ Outcome<Done> VolatileJournal::replay(const Visitor& /*visitor*/) {
   return Done{};
 }
 
-Result<Journal::Span, Deposed> VolatileJournal::append(Epoch epoch, std::string batch) {
+Result<Journal::Span, Deposed> VolatileJournal::append(Epoch epoch, RecordBatch batch) {
   CHECK(epoch == kOnlyEpoch && !batch.empty());
   const Lsn begin = end_;
   // Positions grow as in a real log, so that replies can wait for them. All is durable at once.

@@ -10,7 +10,7 @@ class VolatileJournal final : public Journal {
  public:
   [[nodiscard]] Outcome<Done> replay(const Visitor& visitor) override;
   [[nodiscard]] Epoch epoch() const override { return kOnlyEpoch; }
-  [[nodiscard]] Result<Span, Deposed> append(Epoch epoch, std::string batch) override;
+  [[nodiscard]] Result<Span, Deposed> append(Epoch epoch, RecordBatch batch) override;
   [[nodiscard]] Lsn durable() const override;
   [[nodiscard]] Durability durability() const override { return Durability::kWhenAppended; }
   void on_durable(std::function<void()> wake) override;

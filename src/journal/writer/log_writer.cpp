@@ -238,7 +238,7 @@ Outcome<Done> LogWriter::write_run(std::span<const PlacedBatch> batches) {
     headers_.push_back(encode_frame_header(batch.payload, synced_,
                                            {.lsn = batch.frame_begin(), .salt = header_.salt}));
     parts_.push_back(view_of(headers_.back()));
-    parts_.emplace_back(batch.payload);
+    parts_.push_back(batch.payload.view());
     // Frames are aligned, and the bytes between them are defined: recovery tells zeros from damage.
     parts_.push_back(view_of(zeros_).substr(0, batch.frame_end() - batch.end()));
   }

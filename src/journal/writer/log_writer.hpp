@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "core/model/record_batch.hpp"
 #include "core/model/types.hpp"
 #include "journal/file/file_system.hpp"
 #include "journal/file/log_format.hpp"
@@ -25,7 +26,7 @@ namespace millrace::journal {
 struct PlacedBatch {
   Lsn segment = 0;  ///< the position of its segment's header
   Lsn begin = 0;    ///< its first byte, after the frame header
-  std::string payload;
+  RecordBatch payload;
 
   [[nodiscard]] Lsn end() const { return begin + payload.size(); }
   [[nodiscard]] Lsn frame_begin() const { return begin - kFrameHeaderBytes; }

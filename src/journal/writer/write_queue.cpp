@@ -79,7 +79,7 @@ std::optional<std::string> WriteQueue::read(Lsn begin, std::size_t size) const {
   const PlacedBatch* batch = find_batch(in_flight_, begin, size);
   if (batch == nullptr) batch = find_batch(pending_, begin, size);
   if (batch == nullptr) return std::nullopt;
-  return batch->payload.substr(begin - batch->begin, size);
+  return std::string(batch->payload.view().substr(begin - batch->begin, size));
 }
 
 void WriteQueue::ask_to_sync(Lsn end) {

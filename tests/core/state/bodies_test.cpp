@@ -13,7 +13,52 @@ std::string body_of(int number) {
   return body;
 }
 
+/// Jobs around one with a long body, all of one batch. An older job is written again in it.
+struct Around {
+  Around(std::size_t bytes_before, bool is_in_place) {
+    const JobId old = small.put("old");
+    ids = {old, small.fixture.put(std::string(bytes_before, 'b'))};
+    NewJob job{.queue = "default", .ttr_s = 60, .long_body = is_in_place ? &body : nullptr};
+    ids.push_back(small.fixture.put(body.view(), std::move(job)));
+    small.fixture.ledger.rewrite(MemoryLog::kBegin + 1, 1);
+    ids.push_back(small.fixture.put("after"));
+    bytes = small.fixture.ledger.batch_bytes();
+    small.append();
+    ids.push_back(small.put("later"));
+  }
+
+  /// As they are read back from the log.
+  std::vector<std::string> bodies() {
+    std::vector<std::string> all;
+    for (const JobId id : ids) {
+      all.emplace_back(small.fixture.ledger.store().jobs().find_with_body(id)->body_view());
+    }
+    return all;
+  }
+
+  LongBody body{std::string(200'000, 'x')};
+  SpillingBroker small{0};
+  std::vector<JobId> ids;
+  std::size_t bytes = 0;
+};
+
 }  // namespace
+
+TEST_CASE("bodies: a record around a body in place is as any other, and so are those beside it") {
+  for (const std::size_t bytes_before :
+       {std::size_t{0}, std::size_t{5000}, LongBody::kFrontBytes}) {
+    Around in_place(bytes_before, true);
+    Around copied(bytes_before, false);
+    CHECK(in_place.small.batches == copied.small.batches);
+    CHECK(in_place.bytes == copied.bytes);
+    CHECK(in_place.small.fixture.ledger.bytes_written() ==
+          copied.small.fixture.ledger.bytes_written());
+    CHECK(in_place.bodies() == copied.bodies());
+    CHECK(in_place.bodies()[2] == std::string(200'000, 'x'));
+    CHECK(in_place.small.log.read_count >= 5);
+    CHECK(in_place.small.tell_replayed() == copied.small.tell_replayed());
+  }
+}
 
 TEST_CASE("bodies: beyond the limit they are in the log only, and are read back in order") {
   SpillingBroker small;

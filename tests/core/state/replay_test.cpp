@@ -26,7 +26,7 @@ class FlakyLog final : public Journal {
 
   Outcome<Done> replay(const Visitor&) override { return Done{}; }
   [[nodiscard]] Epoch epoch() const override { return kOnlyEpoch; }
-  Result<Span, Deposed> append(Epoch, std::string) override { return Deposed{}; }
+  Result<Span, Deposed> append(Epoch, RecordBatch) override { return Deposed{}; }
   [[nodiscard]] Lsn durable() const override { return 0; }
   void on_durable(std::function<void()>) override {}
   Outcome<std::string> read(Lsn begin, std::size_t size) override {

@@ -31,7 +31,7 @@ TEST_CASE("queue: a round takes what was appended, and leaves what comes later")
   CHECK(queue.in_flight().empty());
   (void)queue.take_round();
   REQUIRE(queue.in_flight().size() == 1);
-  CHECK(queue.in_flight().front().payload == "three");
+  CHECK(queue.in_flight().front().payload.view() == "three");
 }
 
 TEST_CASE("queue: what is not released is left, and can be read") {
@@ -44,7 +44,7 @@ TEST_CASE("queue: what is not released is left, and can be read") {
   CHECK(queue.has_work());
   (void)queue.take_round();
   REQUIRE(queue.in_flight().size() == 1);
-  CHECK(queue.in_flight().front().payload == "one");
+  CHECK(queue.in_flight().front().payload.view() == "one");
   queue.finish_round(0);
   CHECK_FALSE(queue.has_work());
   CHECK(queue.read(kPlace + 100, 3) == "two");

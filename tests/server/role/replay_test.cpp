@@ -89,7 +89,7 @@ TEST_CASE("replay: a long batch stays until what was read of it is applied") {
     for (int job = 0; job < 2'000; ++job) {
       REQUIRE(writer.put({.queue = "long", .body = std::string(3'000, 'b')}, Time{1s}));
     }
-    log.journal.to_replay.push_back(written.take_batch() + "\xff");
+    log.journal.to_replay.push_back(std::string(written.take_batch()) + "\xff");
     CHECK_FALSE(replay(log.journal, log.ledger, ignore));
     CHECK(log.jobs() > 0);
   }

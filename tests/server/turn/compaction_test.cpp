@@ -27,7 +27,7 @@ class TightJournal final : public Journal, public DiskSpace {
 
   Outcome<Done> replay(const Visitor& visitor) override { return inner_->replay(visitor); }
   [[nodiscard]] Epoch epoch() const override { return inner_->epoch(); }
-  Result<Span, Deposed> append(Epoch epoch, std::string batch) override {
+  Result<Span, Deposed> append(Epoch epoch, RecordBatch batch) override {
     return inner_->append(epoch, std::move(batch));
   }
   [[nodiscard]] Lsn durable() const override { return inner_->durable(); }

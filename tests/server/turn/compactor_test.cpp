@@ -24,7 +24,7 @@ class PlacesOnly final : public Journal, public DiskSpace {
 
   [[nodiscard]] Epoch epoch() const override { return kOnlyEpoch; }
 
-  Result<Span, Deposed> append(Epoch /*epoch*/, std::string batch) override {
+  Result<Span, Deposed> append(Epoch /*epoch*/, RecordBatch batch) override {
     if (end + batch.size() > segments_.back() + kPlacesBytes) segments_.push_back(end);
     const Lsn begin = end;
     end += batch.size();

@@ -19,7 +19,7 @@ class ReplyBeforeSync final : public PassingJournal {
  public:
   using PassingJournal::PassingJournal;
 
-  Result<Span, Deposed> append(Epoch epoch, std::string batch) override {
+  Result<Span, Deposed> append(Epoch epoch, RecordBatch batch) override {
     const Result<Span, Deposed> span = PassingJournal::append(epoch, std::move(batch));
     end_ = span->end;
     return span;
@@ -35,8 +35,8 @@ class DroppedRecord final : public PassingJournal {
   DroppedRecord(Journal& journal, std::uint64_t one_in)
       : PassingJournal(journal), one_in_(one_in) {}
 
-  Result<Span, Deposed> append(Epoch epoch, std::string batch) override {
-    if (random_.one_in(one_in_)) batch.resize(last_record_at(batch));
+  Result<Span, Deposed> append(Epoch epoch, RecordBatch batch) override {
+    if (random_.one_in(one_in_)) batch = std::string(batch.view().substr(0, last_record_at(batch)));
     return PassingJournal::append(epoch, std::move(batch));
   }
 
@@ -72,7 +72,7 @@ class EarlyTrim final : public PassingJournal {
  public:
   EarlyTrim(Journal& journal, std::uint64_t one_in) : PassingJournal(journal), one_in_(one_in) {}
 
-  Result<Span, Deposed> append(Epoch epoch, std::string batch) override {
+  Result<Span, Deposed> append(Epoch epoch, RecordBatch batch) override {
     const Result<Span, Deposed> span = PassingJournal::append(epoch, std::move(batch));
     if (random_.one_in(one_in_)) trim(span->begin);
     return span;
@@ -118,7 +118,7 @@ class DeafLeader final : public PassingJournal {
       : PassingJournal(journal), epoch_(journal.epoch()), end_(journal.durable()) {}
 
   [[nodiscard]] Epoch epoch() const override { return epoch_; }
-  Result<Span, Deposed> append(Epoch epoch, std::string batch) override {
+  Result<Span, Deposed> append(Epoch epoch, RecordBatch batch) override {
     const std::size_t bytes = batch.size();
     const Result<Span, Deposed> span = PassingJournal::append(epoch, std::move(batch));
     const Span answered = span ? *span : Span{.begin = end_, .end = end_ + bytes};

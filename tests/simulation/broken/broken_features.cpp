@@ -62,7 +62,7 @@ class Held final : public PassingJournal {
   Held(Journal& journal, IsMeant is_meant, Until until)
       : PassingJournal(journal), is_meant_(std::move(is_meant)), until_(until) {}
 
-  Result<Span, Deposed> append(Epoch epoch, std::string batch) override {
+  Result<Span, Deposed> append(Epoch epoch, RecordBatch batch) override {
     const std::string before = std::exchange(held_, {});
     std::string written;
     std::string_view rest = batch;
@@ -70,7 +70,7 @@ class Held final : public PassingJournal {
       const std::size_t begin = batch.size() - rest.size();
       const Outcome<Record> record = decode(rest);
       CHECK(record.has_value());
-      const std::string bytes = batch.substr(begin, batch.size() - rest.size() - begin);
+      const std::string_view bytes = batch.view().substr(begin, batch.size() - rest.size() - begin);
       const bool is_held = is_meant_(*record);
       (is_held ? held_ : written) += bytes;
       // Bodies are where they would be.
@@ -79,7 +79,8 @@ class Held final : public PassingJournal {
     if (until_ == Until::kForEver) held_.clear();
     // At the end, so that all else is where it would be.
     written += before;
-    return PassingJournal::append(epoch, written.empty() ? std::move(batch) : std::move(written));
+    if (!written.empty()) batch = std::move(written);
+    return PassingJournal::append(epoch, std::move(batch));
   }
 
  private:
@@ -93,7 +94,7 @@ class UndoneCallbacks final : public PassingJournal {
  public:
   using PassingJournal::PassingJournal;
 
-  Result<Span, Deposed> append(Epoch epoch, std::string batch) override {
+  Result<Span, Deposed> append(Epoch epoch, RecordBatch batch) override {
     std::string ends;
     std::string_view rest = batch;
     while (!rest.empty()) {
@@ -104,7 +105,7 @@ class UndoneCallbacks final : public PassingJournal {
           added != nullptr && added->fields.features && added->fields.features->is_callback();
       if (is_callback) encode(JobRemoved{.id = added->id}, ends);
     }
-    return PassingJournal::append(epoch, batch + ends);
+    return PassingJournal::append(epoch, std::string(batch) + ends);
   }
 };
 

@@ -15,7 +15,7 @@ class PassingJournal : public Journal {
 
   Outcome<Done> replay(const Visitor& visitor) override { return journal_.replay(visitor); }
   [[nodiscard]] Epoch epoch() const override { return journal_.epoch(); }
-  Result<Span, Deposed> append(Epoch epoch, std::string batch) override {
+  Result<Span, Deposed> append(Epoch epoch, RecordBatch batch) override {
     return journal_.append(epoch, std::move(batch));
   }
   [[nodiscard]] Lsn durable() const override { return journal_.durable(); }

@@ -59,7 +59,7 @@ bool Failover::Process::may_answer() const {
 
 // ---- a leader -----------------------------------------------------------------------------------
 
-Result<Journal::Span, Deposed> Failover::Recorder::append(Epoch epoch, std::string batch) {
+Result<Journal::Span, Deposed> Failover::Recorder::append(Epoch epoch, RecordBatch batch) {
   std::string copy = batch;
   const Result<Span, Deposed> span = PassingJournal::append(epoch, std::move(batch));
   Failover& world = process_.world;

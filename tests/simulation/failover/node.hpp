@@ -49,7 +49,7 @@ class Failover::Recorder final : public PassingJournal {
  public:
   Recorder(Process& process, Journal& journal) : PassingJournal(journal), process_(process) {}
 
-  Result<Span, Deposed> append(Epoch epoch, std::string batch) override;
+  Result<Span, Deposed> append(Epoch epoch, RecordBatch batch) override;
   [[nodiscard]] bool may_answer() const override { return process_.may_answer(); }
 
  private:

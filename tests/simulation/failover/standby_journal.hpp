@@ -66,7 +66,7 @@ class StandbyJournal final : public SharedJournal {
         [&](std::string_view batch, Lsn begin) { return apply(visitor, batch, begin); });
   }
   [[nodiscard]] Epoch epoch() const override { return parts_.journal.epoch(); }
-  Result<Span, Deposed> append(Epoch epoch, std::string batch) override {
+  Result<Span, Deposed> append(Epoch epoch, RecordBatch batch) override {
     return parts_.journal.append(epoch, std::move(batch));
   }
   [[nodiscard]] Lsn durable() const override { return parts_.journal.durable(); }
