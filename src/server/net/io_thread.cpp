@@ -3,32 +3,20 @@
 #include <pthread.h>
 #include <time.h>
 
-#include <asio/io_context.hpp>
-#include <asio/post.hpp>
-#include <asio/steady_timer.hpp>
 #include <utility>
 
 #include "base/check.hpp"
 
 namespace millrace::server {
-namespace {
 
-/// How many handlers run in a round; the rest is for the next one.
-constexpr int kHandlersMax = 256;
-
-}  // namespace
-
-IoThread::IoThread(asio::io_context& context, const Log& log) : context_(context), log_(log) {}
+IoThread::IoThread(Poller& poller, const Log& log) : poller_(poller), log_(log) {}
 
 IoThread::IoThread(const std::string& name, const Log& log, std::function<void()> wake)
-    // The thread works on its sockets; the sessions' thread posts.
     : name_(name),
-      own_context_(std::make_unique<asio::io_context>(ASIO_CONCURRENCY_HINT_UNSAFE_IO)),
-      context_(*own_context_),
+      own_poller_(std::make_unique<Poller>()),
+      poller_(*own_poller_),
       log_(log),
       wake_sessions_(std::move(wake)) {
-  // Takes the descriptors of the context now, where it can fail, and not with the first socket.
-  const asio::steady_timer timer(context_);
   thread_ = std::thread([this] { run(); });
   pthread_setname_np(thread_.native_handle(), name.c_str());
 }
@@ -40,7 +28,7 @@ IoThread::~IoThread() {
 void IoThread::end() {
   if (!has_thread()) return;
   is_stopping_ = true;
-  wake();
+  poller_.wake();
   thread_.join();
 }
 
@@ -55,8 +43,8 @@ void IoThread::add(std::unique_ptr<ClientSocket> socket) {
 
 void IoThread::submit() {
   for (const Order& order : ordered_.values()) count_ -= order.then == Order::Then::kForget ? 1 : 0;
-  if (own_context_) {
-    if (orders_.post(ordered_)) wake();
+  if (own_poller_) {
+    if (orders_.post(ordered_)) poller_.wake();
   } else {
     obeyed_.swap(ordered_);
   }
@@ -64,7 +52,7 @@ void IoThread::submit() {
 }
 
 void IoThread::take(Batch<Arrival>& arrived) {
-  if (own_context_) arrivals_.take(arrived);
+  if (own_poller_) arrivals_.take(arrived);
   if (has_thread()) return;
   for (const Arrival& arrival : told_.values()) arrived.add() = arrival;
   told_.clear();
@@ -75,7 +63,7 @@ void IoThread::let_go(Lsn durable, Duration lease) {
   answerable_until_ = is_leased ? Steady::now() + lease : Steady::time_point::max();
   const bool has_changed = answerable_.exchange(durable) != durable;
   // Whoever begins to wait after this looks once more.
-  if ((has_changed || is_leased) && has_thread() && awaits_durable_) wake();
+  if ((has_changed || is_leased) && has_thread() && awaits_durable_) poller_.wake();
 }
 
 IoThread::Figures IoThread::figures() const {
@@ -98,30 +86,22 @@ IoThread::Figures IoThread::figures() const {
 // ---- the thread ---------------------------------------------------------------------------------
 
 void IoThread::run() {
-  const auto work = asio::make_work_guard(context_);
   while (!is_stopping_) {
-    is_woken_ = false;
     exchange();
     before_wait();
     awaits_durable_ = !waiting_.empty();
     const bool waits = !has_work() && (waiting_.empty() || answerable() == sent_durable_);
-    if (waits) context_.run_one();
-    for (int handled = 0; handled < kHandlersMax && context_.poll_one() > 0; ++handled) {
-    }
+    poller_.wait(waits ? Duration::max() : Duration{});
     publish();
   }
   exchange();
   publish();
 }
 
-void IoThread::wake() {
-  if (!is_woken_.exchange(true)) asio::post(context_, [] {});
-}
-
 void IoThread::exchange() {
   rounds_.fetch_add(1, std::memory_order_relaxed);
   round_bytes_ = 0;
-  if (own_context_) orders_.take(obeyed_);
+  if (own_poller_) orders_.take(obeyed_);
   for (Order& order : obeyed_.values()) {
     if (order.then == Order::Then::kOpen) {
       open(*order.to);
@@ -144,7 +124,7 @@ void IoThread::before_wait() {
 }
 
 void IoThread::publish() {
-  if (own_context_ && arrivals_.post(told_)) wake_sessions_();
+  if (own_poller_ && arrivals_.post(told_)) wake_sessions_();
 }
 
 /// Each may be listed again meanwhile.

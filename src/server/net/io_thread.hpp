@@ -13,14 +13,11 @@
 #include <vector>
 
 #include "server/net/client_socket.hpp"
+#include "server/net/poller.hpp"
 #include "server/net/stream.hpp"
 #include "server/process/logging.hpp"
 #include "server/turn/link.hpp"
 #include "server/turn/mailbox.hpp"
-
-namespace asio {
-class io_context;
-}
 
 namespace millrace::server {
 
@@ -34,8 +31,8 @@ inline constexpr std::size_t kShortOutputBytes = 4 * 1024;
 class IoThread {
  public:
   /// Runs in the thread of the sessions, which calls `exchange`, `before_wait`, a wait of the
-  /// context, and `publish`, again and again. Both outlive it.
-  IoThread(asio::io_context& context, const Log& log);
+  /// poller, and `publish`, again and again. Both outlive it.
+  IoThread(Poller& poller, const Log& log);
 
   /// Runs in a thread of its own, called `name`. `wake` is called there when the sockets have said
   /// something and the sessions may sleep. Throws `std::system_error` when there is no thread.
@@ -105,7 +102,7 @@ class IoThread {
 
   // ---- for its sockets
 
-  [[nodiscard]] asio::io_context& context() { return context_; }
+  [[nodiscard]] asio::io_context& context() { return poller_.context(); }
   [[nodiscard]] const Log& log() const { return log_; }
   [[nodiscard]] ReceiveBuffer& buffer() { return buffer_; }
 
@@ -133,15 +130,14 @@ class IoThread {
   using Steady = std::chrono::steady_clock;
 
   void run();
-  void wake();
   template <typename Call>
   void call_all(Sockets& sockets, Call call);
   void open(ClientSocket& socket);
   void forget(ClientSocket& socket);
 
   const std::string name_ = "main";
-  const std::unique_ptr<asio::io_context> own_context_;  ///< null: that of the sessions' thread
-  asio::io_context& context_;
+  const std::unique_ptr<Poller> own_poller_;  ///< null: that of the sessions' thread
+  Poller& poller_;
   const Log& log_;
   const std::function<void()> wake_sessions_;
   Mailbox<Order> orders_;
@@ -149,7 +145,6 @@ class IoThread {
   std::atomic<Lsn> answerable_ = 0;
   std::atomic<Steady::time_point> answerable_until_ = Steady::time_point::max();
   std::atomic<bool> awaits_durable_ = false;  ///< `waiting_` has some
-  std::atomic<bool> is_woken_ = false;        ///< since the last wait ended
   std::atomic<bool> is_stopping_ = false;
   std::atomic<std::uint64_t> rounds_ = 0;
   std::atomic<std::uint64_t> received_bytes_ = 0;

@@ -12,7 +12,7 @@ Net::Net(Poller& poller, const Log& log, std::size_t threads) : poller_(poller) 
         std::make_unique<IoThread>("io_" + std::to_string(i), log, [this] { poller_.wake(); }));
   }
   if (threads > 0) return;
-  threads_.push_back(std::make_unique<IoThread>(poller.context(), log));
+  threads_.push_back(std::make_unique<IoThread>(poller, log));
   inline_ = threads_.front().get();
 }
 

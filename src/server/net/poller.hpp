@@ -27,8 +27,8 @@ class Pollee {
   bool waits_ = false;
 };
 
-/// All that the main loop waits for: sockets, and what other threads have to say. Waits through
-/// one `asio::io_context`, whose handlers run in `take`.
+/// All that a thread waits for, the main loop's or one that has sockets: these, and what other
+/// threads have to say. Waits through one `asio::io_context`, whose handlers run in `take`.
 class Poller {
  public:
   Poller();
@@ -45,7 +45,7 @@ class Poller {
   /// `pollee` is not called any more.
   void forget(Pollee& pollee);
 
-  /// Calls `call` in the main loop's thread, soon. May be called from any thread.
+  /// Calls `call` in the thread that waits, soon. May be called from any thread.
   void post(std::function<void()> call);
 
   /// Waits until something has happened, `wake` was called or `longest` is over, and then makes the

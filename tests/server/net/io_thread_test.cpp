@@ -3,8 +3,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <asio/io_context.hpp>
-
 #include "support/doctest.hpp"
 
 namespace millrace::server {
@@ -15,8 +13,8 @@ using Then = Order::Then;
 /// A socket with both ends here. Its session is the test, which has only an address for it.
 struct Connected {
   Log log{[](std::string_view) {}};
-  asio::io_context context;
-  IoThread thread{context, log};
+  Poller poller;
+  IoThread thread{poller, log};
   Batch<Arrival> arrived;
   ClientSocket* socket = nullptr;
   int client = -1;
@@ -42,8 +40,7 @@ struct Connected {
   void run() {
     thread.submit();
     thread.before_wait();
-    context.poll();
-    context.restart();
+    poller.wait(Duration{});
     thread.publish();
     arrived.clear();
     thread.take(arrived);
