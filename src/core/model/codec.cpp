@@ -229,7 +229,7 @@ class Decoder {
 }  // namespace
 
 void encode_without_body(const JobAdded& record, std::string& out) {
-  StringSink sink(out, record.body);
+  PartialSink sink(out, record.body);
   Encoder(sink).record(record);
 }
 

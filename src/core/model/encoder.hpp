@@ -40,9 +40,7 @@ inline const Time* stored(const Time& lock_ends) {
 /// `append` for each byte would cost more than the byte.
 class StringSink {
  public:
-  /// `left_out`, where it is not short, is not appended.
-  explicit StringSink(std::string& out, std::string_view left_out = {})
-      : out_(out), left_out_(left_out) {}
+  explicit StringSink(std::string& out) : out_(out) {}
   ~StringSink() { flush(); }
   StringSink(const StringSink&) = delete;
   StringSink& operator=(const StringSink&) = delete;
@@ -70,7 +68,7 @@ class StringSink {
   void bytes(std::string_view text) {
     if (text.size() > kShortBytes) {
       flush();
-      if (text.data() != left_out_.data()) out_.append(text);
+      out_.append(text);
       return;
     }
     make_room(text.size());
@@ -89,9 +87,28 @@ class StringSink {
   }
 
   std::string& out_;
-  const std::string_view left_out_;
   std::array<char, 128> bytes_;
   std::size_t size_ = 0;
+};
+
+/// Appends all but one text.
+class PartialSink {
+ public:
+  PartialSink(std::string& out, std::string_view left_out) : all_(out), left_out_(left_out) {}
+
+  void byte(std::uint8_t value) { all_.byte(value); }
+  void number(std::uint64_t value) { all_.number(value); }
+  template <typename Value>
+  void word(const Value& value) {
+    all_.word(value);
+  }
+  void bytes(std::string_view text) {
+    if (text.data() != left_out_.data()) all_.bytes(text);
+  }
+
+ private:
+  StringSink all_;
+  const std::string_view left_out_;
 };
 
 /// Counts the bytes.

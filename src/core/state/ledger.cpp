@@ -224,8 +224,9 @@ RecordBatch Ledger::take_batch() {
   bytes_taken_ += taken_bytes_;
   reservation_count_ = 0;
   records_before_batch_ = records_written_;
-  RecordBatch batch(std::exchange(batch_, {}), batch_begin_);
-  begin_batch_at(0);
+  RecordBatch batch(std::move(batch_), batch_begin_);
+  batch_.clear();
+  if (batch_begin_ > 0) begin_batch_at(0);
   batch_.reserve(kUsualBatchBytes);
   return batch;
 }

@@ -93,7 +93,7 @@ void Connections::serve_ready() {
       serve_first(others, share);
       must_serve = false;
     }
-    if (is_turn_full()) return;
+    if (has_ready() && is_turn_full()) return;
   }
 }
 
