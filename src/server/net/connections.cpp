@@ -70,7 +70,7 @@ void Connections::take(const Arrival& arrival) {
 }
 
 bool Connections::has_ready() const {
-  return session_parts_.ready.size() > 0 && !parts_.turn.is_paused();
+  return !session_parts_.ready.is_empty() && !parts_.turn.is_paused();
 }
 
 bool Connections::is_turn_full() {
@@ -84,12 +84,12 @@ void Connections::serve_ready() {
   auto& [answered, others] = session_parts_.ready;
   budget_.reset();
   for (int round = 0; round < kRoundsPerTurn && has_ready(); ++round) {
-    const std::size_t share =
-        std::clamp(kRoundBytes / session_parts_.ready.size(), kServedBytesMin, kInputShareBytes);
     std::size_t left = others.size();
+    const std::size_t share =
+        std::clamp(kRoundBytes / (answered.size() + left), kServedBytesMin, kInputShareBytes);
     while (!answered.empty() && !is_turn_full()) serve_first(answered, share);
-    if (parts_.turn.is_paused()) return;
-    for (bool must_serve = round == 0; left > 0 && (must_serve || !is_turn_full()); --left) {
+    bool must_serve = round == 0 && !parts_.turn.is_paused();
+    for (; left > 0 && (must_serve || !is_turn_full()); --left) {
       serve_first(others, share);
       must_serve = false;
     }

@@ -51,7 +51,7 @@ struct ReadyClients {
   std::deque<ClientSession*> answered;
   std::deque<ClientSession*> others;
 
-  [[nodiscard]] std::size_t size() const { return answered.size() + others.size(); }
+  [[nodiscard]] bool is_empty() const { return answered.empty() && others.empty(); }
 };
 
 /// The session half of a client's connection, with the broker: executes what arrives, and orders

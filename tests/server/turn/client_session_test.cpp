@@ -109,7 +109,7 @@ struct Served {
 
   /// Those that are ready are served, once each, as long as there are any.
   void serve() {
-    while (parts.ready.size() > 0) serve_first();
+    while (!parts.ready.is_empty()) serve_first();
   }
   void serve_first() {
     auto& [answered, others] = parts.ready;
@@ -207,7 +207,7 @@ TEST_CASE("client: much input is executed a little at a time, and others come in
   served.say({.input = much});
   served.serve_first();
   CHECK(served.told.received == kServedBytesMin);
-  CHECK(served.parts.ready.size() == 1);
+  CHECK(served.parts.ready.others.size() == 1);
   served.serve();
   served.run();
   CHECK(served.told.received == kServedBytesMin);
