@@ -52,7 +52,7 @@ struct World {
   void end_turn() {
     (void)broker.take_woken();
     if (!ledger.has_batch()) return;
-    const std::string batch = ledger.take_batch();
+    const RecordBatch batch = ledger.take_batch();
     ledger.place(log_end);
     log_end += batch.size();
     if (log != nullptr) log->append(batch);
