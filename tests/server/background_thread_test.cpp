@@ -43,6 +43,7 @@ TEST_CASE("background thread: its end waits for the work at hand, and nobody is 
         },
         [] { FAIL("nobody takes it"); });
     while (!has_begun) std::this_thread::yield();
+    background.run([] {}, [] { FAIL("nobody takes it"); });
     may_end = true;
   }
   CHECK(has_ended);
