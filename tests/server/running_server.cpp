@@ -79,7 +79,7 @@ void RunningServer::settle() {
 
 /// Those of other threads: the main loop does not know what they have.
 void RunningServer::wait_for_sockets() {
-  if (server_->options().config.io_threads.value_or(0) == 0) return;
+  if (!has_io_threads()) return;
   std::promise<void> never;
   const std::future<void> is_over = never.get_future();
   for (int looks = 0; looks < kRestingLooks; ++looks) {

@@ -62,6 +62,7 @@ class RunningServer {
   void stop();
 
   [[nodiscard]] Server& server() { return *server_; }
+  [[nodiscard]] bool has_io_threads() const { return server_->options().config.io_threads > 0; }
   [[nodiscard]] ManualClock& clock() { return clock_; }
   [[nodiscard]] const std::string& logged() const { return logged_; }
 

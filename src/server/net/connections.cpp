@@ -38,6 +38,7 @@ void Connections::add(int descriptor, std::unique_ptr<TlsStream> tls,
   client.descriptor = descriptor;
   socket->serve(client);
   thread.add(std::move(socket));
+  parts_.net.watch_end(descriptor, thread);
   client.start();
 }
 
@@ -46,13 +47,18 @@ void Connections::add(int descriptor, std::unique_ptr<TlsStream> tls,
 /// Those that are gone come first.
 void Connections::serve(Batch<Arrival>& arrived) {
   bool has_ended = false;
+  bool has_input = false;
   for (const Arrival& arrival : arrived.values()) {
-    if (!arrival.input.empty()) continue;
+    if (!arrival.input.empty()) {
+      has_input = true;
+      continue;
+    }
     take(arrival);
     has_ended = has_ended || arrival.is_end;
   }
-  // Also those that had an answer to come, which has been sent by now.
-  if (has_ended) {
+  // Also those whose I/O thread has not said so, and those that had an answer to come, which has
+  // been sent by now.
+  if ((has_input && parts_.net.await_ends()) || has_ended) {
     parts_.net.take_more(later_);
     for (const Arrival& arrival : later_.values()) take(arrival);
   }
@@ -63,9 +69,11 @@ void Connections::serve(Batch<Arrival>& arrived) {
 }
 
 void Connections::take(const Arrival& arrival) {
-  arrival.to->take(arrival);
+  Client& client = static_cast<Client&>(*arrival.to);
+  if (arrival.is_end || arrival.is_over) parts_.net.forget_end(client.descriptor);
+  client.take(arrival);
   if (!arrival.is_gone) return;
-  closed_.push_back(static_cast<Client*>(arrival.to));
+  closed_.push_back(&client);
   parts_.turn.request();
 }
 

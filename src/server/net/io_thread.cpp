@@ -61,9 +61,31 @@ void IoThread::take(Batch<Arrival>& arrived) {
 void IoThread::let_go(Lsn durable, Duration lease) {
   const bool is_leased = lease != Duration::max();
   answerable_until_ = is_leased ? Steady::now() + lease : Steady::time_point::max();
+  if (!is_leased && durable > 0) return note_durable(durable);
   const bool has_changed = answerable_.exchange(durable) != durable;
   // Whoever begins to wait after this looks once more.
   if ((has_changed || is_leased) && has_thread() && awaits_durable_) poller_.wake();
+}
+
+void IoThread::note_durable(Lsn durable) {
+  Lsn before = answerable_;
+  while (before < durable && !answerable_.compare_exchange_weak(before, durable)) {
+  }
+  if (before < durable && own_poller_ && awaits_durable_) poller_.wake();
+}
+
+/// The one at work may have looked already, so the one after it is requested; it was published when
+/// the next one begins.
+std::uint64_t IoThread::request_round() {
+  if (!has_thread()) return 0;
+  const std::uint64_t number = rounds_ + 2;
+  requested_round_ = number;
+  poller_.wake();
+  return number;
+}
+
+void IoThread::await_round(std::uint64_t number) {
+  for (std::uint64_t round = rounds_; round < number; round = rounds_) rounds_.wait(round);
 }
 
 IoThread::Figures IoThread::figures() const {
@@ -90,7 +112,8 @@ void IoThread::run() {
     exchange();
     before_wait();
     awaits_durable_ = !waiting_.empty();
-    const bool waits = !has_work() && (waiting_.empty() || answerable() == sent_durable_);
+    const bool waits = !has_work() && rounds_ >= requested_round_ &&
+                       (waiting_.empty() || answerable() == sent_durable_);
     poller_.wait(waits ? Duration::max() : Duration{});
     publish();
   }
@@ -99,7 +122,7 @@ void IoThread::run() {
 }
 
 void IoThread::exchange() {
-  rounds_.fetch_add(1, std::memory_order_relaxed);
+  if (++rounds_ == requested_round_) rounds_.notify_all();
   round_bytes_ = 0;
   if (own_poller_) orders_.take(obeyed_);
   for (Order& order : obeyed_.values()) {

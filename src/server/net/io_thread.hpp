@@ -59,6 +59,15 @@ class IoThread {
   /// when the lease of the log is over, `lease` from now.
   void let_go(Lsn durable, Duration lease);
 
+  /// Replies may leave too that were bound to that or to less. May be called from any thread; not
+  /// where there is a lease.
+  void note_durable(Lsn durable);
+
+  /// Has a thread of its own look at its sockets once more. A number for `await_round`.
+  [[nodiscard]] std::uint64_t request_round();
+  /// Waits until it has published what it saw.
+  void await_round(std::uint64_t number);
+
   /// Adds what the sockets have said since the last call. Without a thread `arrived` is empty.
   void take(Batch<Arrival>& arrived);
 
@@ -147,6 +156,7 @@ class IoThread {
   std::atomic<bool> awaits_durable_ = false;  ///< `waiting_` has some
   std::atomic<bool> is_stopping_ = false;
   std::atomic<std::uint64_t> rounds_ = 0;
+  std::atomic<std::uint64_t> requested_round_ = 0;
   std::atomic<std::uint64_t> received_bytes_ = 0;
   std::atomic<std::uint64_t> sent_bytes_ = 0;
 

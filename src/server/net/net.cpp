@@ -11,9 +11,12 @@ Net::Net(Poller& poller, const Log& log, std::size_t threads) : poller_(poller) 
     threads_.push_back(
         std::make_unique<IoThread>("io_" + std::to_string(i), log, [this] { poller_.wake(); }));
   }
-  if (threads > 0) return;
-  threads_.push_back(std::make_unique<IoThread>(poller, log));
-  inline_ = threads_.front().get();
+  if (threads > 0) {
+    ends_.emplace();
+  } else {
+    threads_.push_back(std::make_unique<IoThread>(poller, log));
+    inline_ = threads_.front().get();
+  }
 }
 
 IoThread& Net::choose() {
@@ -28,6 +31,10 @@ void Net::submit() {
 void Net::let_go(Lsn durable, Duration lease) {
   for (const auto& thread : threads_) thread->let_go(durable, lease);
   submit();
+}
+
+void Net::note_durable(Lsn durable) {
+  for (const auto& thread : threads_) thread->note_durable(durable);
 }
 
 void Net::exchange() {
@@ -59,6 +66,23 @@ void Net::take_more(Batch<Arrival>& arrived) {
   arrived.clear();
   if (inline_ != nullptr) inline_->publish();
   for (const auto& thread : threads_) thread->take(arrived);
+}
+
+void Net::watch_end(int descriptor, IoThread& thread) {
+  if (ends_) ends_->add(descriptor, thread);
+}
+
+void Net::forget_end(int descriptor) {
+  if (ends_) ends_->remove(descriptor);
+}
+
+bool Net::await_ends() {
+  if (!ends_) return false;
+  const std::vector<IoThread*> threads = ends_->take();
+  std::vector<std::uint64_t> rounds;
+  for (IoThread* thread : threads) rounds.push_back(thread->request_round());
+  for (std::size_t i = 0; i < threads.size(); ++i) threads[i]->await_round(rounds[i]);
+  return !threads.empty();
 }
 
 void Net::hand_over() {

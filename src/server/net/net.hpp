@@ -2,8 +2,10 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "server/net/end_watch.hpp"
 #include "server/net/io_thread.hpp"
 #include "server/net/poller.hpp"
 #include "server/turn/turn.hpp"
@@ -39,6 +41,13 @@ class Net final : public Input {
   /// What was said since the present `Connections::serve` began.
   void take_more(Batch<Arrival>& arrived);
 
+  /// From now on `await_ends` sees to the client of this socket of `thread`, until `forget_end`.
+  void watch_end(int descriptor, IoThread& thread);
+  void forget_end(int descriptor);
+
+  /// Waits until I/O threads have said which clients have closed by now. False: none has.
+  [[nodiscard]] bool await_ends();
+
   /// Of each thread. One that has none of its own is the main loop's.
   [[nodiscard]] std::vector<IoThread::Figures> figures() const;
 
@@ -46,6 +55,7 @@ class Net final : public Input {
   [[nodiscard]] bool serves_few() const override { return served_ <= kFew; }
   [[nodiscard]] bool has_work() const override;
   void wake() override { poller_.wake(); }
+  void note_durable(Lsn durable) override;
 
   /// At most so many are few (`Input::serves_few`). Measured with 2 to 50 connections: of 4, 8, 16
   /// and 32, this is the lowest with which 8 clients wait no longer than for a plain epoll server,
@@ -59,6 +69,7 @@ class Net final : public Input {
   Poller& poller_;
   std::vector<std::unique_ptr<IoThread>> threads_;  ///< at least one
   IoThread* inline_ = nullptr;                      ///< the one of the main loop's thread
+  std::optional<EndWatch> ends_;                    ///< with I/O threads
   Connections* connections_ = nullptr;              ///< null: there are no clients yet
   Batch<Arrival> arrived_;
   std::size_t served_ = 0;  ///< how many have said something, for this `take`

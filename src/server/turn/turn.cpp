@@ -12,7 +12,9 @@ Turn::Turn(Parts parts) : parts_(parts) {
 }
 
 void Turn::listen_to_journal() {
-  parts_.journal.on_durable([this] {
+  const bool has_lease = parts_.journal.may_answer_until() != kNever;
+  parts_.journal.on_durable([this, has_lease] {
+    if (!has_lease) parts_.input.note_durable(parts_.journal.durable());
     if (!has_news_.exchange(true)) parts_.input.wake();
   });
 }

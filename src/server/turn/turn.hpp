@@ -37,6 +37,10 @@ class Input {
 
   /// Makes `take` return soon. May be called from any thread.
   virtual void wake() = 0;
+
+  /// Replies that were bound to `durable` or to less need not wait for the main loop. May be called
+  /// from any thread.
+  virtual void note_durable(Lsn /*durable*/) {}
 };
 
 /// What the process does in a turn, in addition to serving clients.

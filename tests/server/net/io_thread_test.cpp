@@ -214,5 +214,41 @@ TEST_CASE("io: long output waits for the next round when a round has sent much, 
   CHECK(io.thread.may_send(kShortOutputBytes + 1));
 }
 
+TEST_CASE("io: the journal lets replies leave, and an older position holds none back") {
+  Connected io;
+  io.order(Then::kNothing, "a", 5);
+  io.thread.note_durable(5);
+  io.let_go(4);
+  io.run();
+  CHECK(io.received() == "a");
+}
+
+TEST_CASE("io: a requested round sees what had happened, and was published") {
+  const Log log{[](std::string_view) {}};
+  IoThread thread("io_test", log, [] {});
+  int ends[2];
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+  auto socket = std::make_unique<ClientSocket>(ends[1], nullptr);
+  ClientSocket* const opened = socket.get();
+  alignas(std::max_align_t) char session[1] = {};
+  socket->serve(*reinterpret_cast<ClientSession*>(session));
+  thread.add(std::move(socket));
+  thread.submit();
+  REQUIRE(::shutdown(ends[0], SHUT_WR) == 0);
+  thread.await_round(thread.request_round());
+  Batch<Arrival> arrived;
+  thread.take(arrived);
+  REQUIRE(arrived.size() == 1);
+  CHECK(arrived.values()[0].is_end);
+  for (const Then then : {Then::kDrop, Then::kForget}) {
+    Order& order = thread.orders().add();
+    order.to = opened;
+    order.then = then;
+  }
+  thread.submit();
+  thread.end();
+  ::close(ends[0]);
+}
+
 }  // namespace
 }  // namespace millrace::server

@@ -57,6 +57,7 @@ struct TestLoop final : private Input, private Duties {
   void take(Duration longest) override { on_take ? on_take(longest) : net.take(longest); }
   [[nodiscard]] bool serves_few() const override { return net.serves_few(); }
   [[nodiscard]] bool has_work() const override { return net.has_work(); }
+  void note_durable(Lsn durable) override { net.note_durable(durable); }
   void wake() override { net.wake(); }
   void let_go(Lsn durable) override {
     net.let_go(durable);
