@@ -23,6 +23,30 @@ function journal(all) {
   ]);
 }
 
+/** Without threads of their own, the main thread has them all. */
+function ioThreads(all) {
+  const own = all.filter(({ thread }) => thread !== "main");
+  if (own.length === 0) return [];
+  return [
+    h("h2", {}, "I/O threads"),
+    table(
+      "I/O threads",
+      [["Thread"], ["Connections", "n"], ["Received", "n"], ["Sent", "n"], ["CPU time", "n"]],
+      own.map((each) =>
+        h(
+          "tr",
+          { "data-key": each.thread },
+          h("td", {}, h("code", {}, each.thread)),
+          h("td", { class: "n" }, count(each.connections)),
+          h("td", { class: "n" }, bytes(each.received_bytes)),
+          h("td", { class: "n" }, bytes(each.sent_bytes)),
+          h("td", { class: "n" }, span(each.processor_seconds)),
+        ),
+      ),
+    ),
+  ];
+}
+
 export default {
   title: "Server",
   load: ({ params }, signal) => get("server", params, { signal }),
@@ -40,6 +64,7 @@ export default {
         ["beanstalk connections", count(all.connections.beanstalk)],
         ["Faktory connections", count(all.connections.faktory)],
       ]),
+      ...ioThreads(all.io_threads),
       h("h2", {}, "Journal"),
       journal(all.journal),
       h("h2", {}, "Options in force"),

@@ -189,6 +189,14 @@ Response show_server(const Call& call) {
   for (const auto& [name, value] : facts.options) {
     options.push_back({{"name", name}, {"value", value}});
   }
+  Json io_threads = Json::array();
+  for (const TrafficFacts::Io& io : traffic.io) {
+    io_threads.push_back({{"thread", io.thread},
+                          {"connections", io.connections},
+                          {"received_bytes", io.received_bytes},
+                          {"sent_bytes", io.sent_bytes},
+                          {"processor_seconds", seconds_of(io.processor_time)}});
+  }
   Json journal = nullptr;
   if (system.has_journal) {
     journal = {{"bytes", system.journal_bytes},
@@ -210,6 +218,7 @@ Response show_server(const Call& call) {
                         {"connections",
                          {{"beanstalk", traffic.beanstalk_connections},
                           {"faktory", traffic.faktory_connections}}},
+                        {"io_threads", std::move(io_threads)},
                         {"journal", std::move(journal)},
                         {"is_read_only", facts.is_read_only},
                         {"options", std::move(options)}})};

@@ -379,6 +379,16 @@ export const cases = [
     },
   },
   {
+    title: "the server page shows each I/O thread",
+    flags: ["--io-threads=2"],
+    async run(test) {
+      await test.open("server");
+      for (const thread of ["io_1", "io_2"]) {
+        await test.page.getByText(thread, { exact: true }).waitFor();
+      }
+    },
+  },
+  {
     title: "an address that asks for what there is not says so, shows nothing and offers nothing",
     async run(test) {
       await fill(test);

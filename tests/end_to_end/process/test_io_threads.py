@@ -39,6 +39,9 @@ class IoThreadsTest(ServerTest):
             self.assertRegex(metrics, rf'io_received_bytes_total\{{thread="{thread}"\}} [1-9]')
             self.assertRegex(metrics, rf'io_sent_bytes_total\{{thread="{thread}"\}} [1-9]')
             self.assertRegex(metrics, rf'io_processor_seconds_total\{{thread="{thread}"\}} 0\.')
+        shown = Web(server.web_address).read("/api/v1/server")["io_threads"]
+        self.assertEqual([each["thread"] for each in shown], ["io_1", "io_2"])
+        self.assertEqual([each["connections"] for each in shown], [2, 2])
 
     def test_without_one_the_main_thread_has_the_figures(self):
         server = self.start(0)
