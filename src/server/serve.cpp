@@ -514,12 +514,13 @@ Result<Ended, StartFailure> serve(const Config& config, const Log& log,
   const StateReport report(signals, step, log);
   log_ignored_keys(config, log);
   // Before anything else is opened.
-  const auto connections = share_descriptors({.limit = raise_descriptor_limit(),
-                                              .open_already = open_already,
-                                              .has_journal = !config.is_volatile,
-                                              .has_web = config.web.has_value(),
-                                              .web_connections_max = kWebConnectionsMax,
-                                              .io_threads = io_threads(config)});
+  const auto connections =
+      share_descriptors({.limit = raise_descriptor_limit(),
+                         .open_already = open_already,
+                         .has_journal = !config.is_volatile,
+                         .has_web = config.web.has_value(),
+                         .web_connections_max = kWebConnectionsMax,
+                         .io_threads = io_threads_on(machine_cores(), config)});
   if (!connections) return failure(Step::kOther, connections.error());
   const Outcome<Server::Secrets> secrets = read_secrets(config, log, ConfigFile::kAny);
   if (!secrets) return failure(Step::kOther, secrets.error());

@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -79,9 +78,9 @@ struct Config {
   std::string tls_key_file;          ///< set exactly when there is a certificate
   std::string
       node_ca_file;  ///< what certificates of other nodes are checked with; empty: the system's
-  std::string description = "Faktory";        ///< what INFO says that the server is
-  std::uint64_t connections_max = 0;          ///< of Faktory clients; 0: no limit
-  std::optional<std::size_t> io_threads = 0;  ///< of client sockets; nullopt: by the cores
+  std::string description = "Faktory";    ///< what INFO says that the server is
+  std::uint64_t connections_max = 0;      ///< of Faktory clients; 0: no limit
+  std::optional<std::size_t> io_threads;  ///< of client sockets; nullopt: by the cores
   std::size_t dead_jobs_max = 1'000'000;
   PushRules pushes;
   FinishedJobs::Limits finished;  ///< without `is_durable`
@@ -149,11 +148,6 @@ struct Config {
 /// How many `io_threads` there are on a machine with so many cores: with few, none.
 [[nodiscard]] inline std::size_t io_threads_on(std::size_t cores, const Config& config) {
   return config.io_threads.value_or(cores <= 3 ? 0 : std::min(cores / 4, kIoThreadsMax));
-}
-
-/// The same on this one.
-[[nodiscard]] inline std::size_t io_threads(const Config& config) {
-  return io_threads_on(std::thread::hardware_concurrency(), config);
 }
 
 }  // namespace millrace::server

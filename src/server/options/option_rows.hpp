@@ -308,7 +308,7 @@ inline constexpr std::array kOptionRows = {
               Shown(Section::kProcess, shows<&Config::socket_mode>), kNoOther},
     OptionRow{"io-threads", "N",
               "Additional threads for client sockets, 0 to 8, or auto: none with up to 3 cores, "
-              "else a quarter of the cores (default: 0)",
+              "else a quarter of the cores (default: auto)",
               sets<&Config::io_threads, set_io_threads>, needs_restart<&Config::io_threads>,
               Shown(Section::kProcess,
                     [](const Config& c) {

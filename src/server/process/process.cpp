@@ -14,6 +14,7 @@
 #include <new>
 #include <string_view>
 #include <system_error>
+#include <thread>
 
 #include "base/buffer.hpp"
 #include "base/check.hpp"
@@ -111,6 +112,16 @@ std::uint64_t machine_memory_bytes() {
   std::uint64_t granted = 0;
   const bool is_limited{std::ifstream("/sys/fs/cgroup/memory.max") >> granted};
   return is_limited ? std::min(all, granted) : all;
+}
+
+std::size_t machine_cores() {
+  const std::size_t all = std::thread::hardware_concurrency();
+  // A container without a limit has the text `max` here, as above.
+  std::size_t quota_us = 0;
+  std::size_t period_us = 0;
+  std::ifstream file("/sys/fs/cgroup/cpu.max");
+  const bool is_limited{file >> quota_us >> period_us};
+  return is_limited && period_us > 0 ? std::min(all, quota_us / period_us) : all;
 }
 
 std::uint64_t open_descriptors() {

@@ -49,6 +49,9 @@ struct HostFacts {
 /// Memory of the machine, or of the container if it has a limit; 0 if unknown.
 [[nodiscard]] std::uint64_t machine_memory_bytes();
 
+/// The cores that this process may use, or as many as the processor time of its container is worth.
+[[nodiscard]] std::size_t machine_cores();
+
 /// How many descriptors this process has now, those that it inherited included.
 [[nodiscard]] std::uint64_t open_descriptors();
 
