@@ -79,6 +79,18 @@ class IoThreadsTest(ServerTest):
         self.assertEqual(len(set(taken)), 4 * ROUNDS)
         self.assertEqual(server.terminate(), 0)
 
+    def test_what_a_client_held_is_ready_once_it_has_closed(self):
+        server = self.start(3)
+        asking = self.open(Beanstalk(server.beanstalk_address))
+        asking.put(b"x")
+        for _ in range(ROUNDS):
+            leaving = Beanstalk(server.beanstalk_address)
+            leaving.command("reserve-with-timeout 0")
+            leaving.close()
+            self.assertEqual(asking.command("reserve-with-timeout 0"), "RESERVED 1 1")
+            self.assertEqual(asking.body(1), b"x")
+            self.assertEqual(asking.command("release 1 0 0"), "RELEASED")
+
     def test_what_was_answered_is_there_after_a_crash(self):
         server = self.start(2)
         clients = [self.open(Beanstalk(server.beanstalk_address)) for _ in range(4)]
