@@ -50,14 +50,6 @@ asio::io_context& Poller::context() {
   return waiting_->context;
 }
 
-void Poller::before_wait(Pollee& pollee) {
-  if (!std::exchange(pollee.waits_, true)) before_wait_.add(pollee);
-}
-
-void Poller::forget(Pollee& pollee) {
-  if (std::exchange(pollee.waits_, false)) before_wait_.remove(pollee);
-}
-
 // ---- from other threads -------------------------------------------------------------------------
 
 void Poller::post(std::function<void()> call) {
@@ -90,11 +82,6 @@ void Poller::take(Duration longest) {
 }
 
 void Poller::wait(Duration longest) {
-  before_wait_.call_each([](Pollee& pollee) {
-    pollee.waits_ = false;
-    pollee.on_wait();
-  });
-  before_wait_.clear();
   asio::io_context& context = waiting_->context;
   int handled = 0;
   if (longest > Duration{}) {

@@ -8,24 +8,12 @@
 #include <vector>
 
 #include "core/model/types.hpp"
-#include "server/turn/call_list.hpp"
 
 namespace asio {
 class io_context;
 }
 
 namespace millrace::server {
-
-/// One that is told before the main loop waits.
-class Pollee {
- public:
-  virtual ~Pollee() = default;
-  virtual void on_wait() = 0;
-
- private:
-  friend class Poller;
-  bool waits_ = false;
-};
 
 /// All that a thread waits for, the main loop's or one that has sockets: these, and what other
 /// threads have to say. Waits through one `asio::io_context`, whose handlers run in `take`.
@@ -38,12 +26,6 @@ class Poller {
 
   /// For sockets and timers. Not to be run by anybody else.
   [[nodiscard]] asio::io_context& context();
-
-  /// `pollee.on_wait()` is called by the next `take`, before it waits.
-  void before_wait(Pollee& pollee);
-
-  /// `pollee` is not called any more.
-  void forget(Pollee& pollee);
 
   /// Calls `call` in the thread that waits, soon. May be called from any thread.
   void post(std::function<void()> call);
@@ -63,7 +45,6 @@ class Poller {
   struct Waiting;
 
   const std::unique_ptr<Waiting> waiting_;
-  CallList<Pollee> before_wait_;
 
   bool was_woken_ = false;              ///< since what was posted was run
   std::atomic<bool> is_woken_ = false;  ///< since the last wait ended

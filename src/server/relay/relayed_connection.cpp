@@ -7,6 +7,7 @@
 
 #include <asio/buffer.hpp>
 #include <asio/io_context.hpp>
+#include <asio/post.hpp>
 #include <utility>
 
 #include "base/check.hpp"
@@ -105,10 +106,14 @@ void RelayedConnection::pass_on() {
   // A leader that takes nothing more may have sent its last answers: they come first.
   const bool is_over = to_client_->state() != RelayPipe::State::kOpen ||
                        to_leader_->state() == RelayPipe::State::kSenderBroken;
-  is_over ? end() : parts_.poller.before_wait(*this);
+  if (is_over) return end();
+  // After all others that are at it: more may have come by then.
+  asio::post(parts_.poller.context(), [self] {
+    if (self->phase_ == Phase::kRelaying) self->wait_for_more();
+  });
 }
 
-void RelayedConnection::on_wait() {
+void RelayedConnection::wait_for_more() {
   const auto serve = [self = shared_from_this()](const std::error_code&) {
     if (self->phase_ == Phase::kRelaying) self->pass_on();
   };
@@ -130,7 +135,6 @@ void RelayedConnection::end() {
 
 void RelayedConnection::close() {
   if (std::exchange(phase_, Phase::kOver) == Phase::kOver) return;
-  parts_.poller.forget(*this);
   std::error_code ignored;
   // A client that is closed with input unread would lose the last answers.
   if (to_leader_) client_.read_some(asio::buffer(parts_.room.data(), parts_.room.size()), ignored);

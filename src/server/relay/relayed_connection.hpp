@@ -23,7 +23,7 @@ namespace millrace::server {
 ///         └─────kNotReached───────┘       any ────────close(), kOver────┘
 ///
 /// Shared with its handlers, which may run after its end: then they do nothing.
-class RelayedConnection : public std::enable_shared_from_this<RelayedConnection>, private Pollee {
+class RelayedConnection : public std::enable_shared_from_this<RelayedConnection> {
  public:
   enum class Phase { kWaiting, kConnecting, kRelaying, kOver };
   enum class Event { kReached, kNotReached, kOver };
@@ -70,7 +70,7 @@ class RelayedConnection : public std::enable_shared_from_this<RelayedConnection>
   void finish_connecting(const std::error_code& problem);
   void close_leader();
   void pass_on();
-  void on_wait() override;
+  void wait_for_more();
   void end();
 
   const Parts parts_;

@@ -11,13 +11,7 @@ namespace millrace::server {
 template <typename Member>
 class CallList {
  public:
-  /// Answers the member's place, which `remove_at` takes, until `clear`.
-  std::size_t add(Member& member) {
-    members_.push_back(&member);
-    return members_.size() - 1;
-  }
-
-  void remove_at(std::size_t place) { members_[place] = nullptr; }
+  void add(Member& member) { members_.push_back(&member); }
 
   /// Takes time for the length of the list: members leave far less often than they are called.
   void remove(const Member& member) {

@@ -21,29 +21,6 @@ struct Polling {
   }
 };
 
-struct Waiting final : Pollee {
-  void on_wait() override { ++waits; }
-  int waits = 0;
-};
-
-TEST_CASE("poller: one that asked is told before the next wait, once") {
-  Polling polling;
-  Waiting one;
-  polling.poller.before_wait(one);
-  polling.poller.before_wait(one);
-  polling.run();
-  CHECK(one.waits == 1);
-}
-
-TEST_CASE("poller: one that was forgotten is not told") {
-  Polling polling;
-  Waiting one;
-  polling.poller.before_wait(one);
-  polling.poller.forget(one);
-  polling.run();
-  CHECK(one.waits == 0);
-}
-
 TEST_CASE("poller: handlers beyond those of one take run in the next") {
   Polling polling;
   int handled = 0;

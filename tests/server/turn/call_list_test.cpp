@@ -50,14 +50,6 @@ TEST_CASE("call list: who was removed is not called, whoever removes it and when
   }) == "ac");
 }
 
-TEST_CASE("call list: a place is given up without a look at the others") {
-  Three three;
-  Named d{"d"};
-  const std::size_t place = three.list.add(d);
-  three.list.remove_at(place);
-  CHECK(three.call() == "abc");
-}
-
 TEST_CASE("call list: members that are added during the calls wait for the next ones") {
   Three three;
   Named d{"d"};
