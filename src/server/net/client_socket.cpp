@@ -175,7 +175,7 @@ void ClientSocket::await_sending(Lsn answerable) {
   // Else it waits for the end of a handshake, and then `hand_on` sends.
   if (bytes > 0 && thread_->may_send(bytes)) return;
   is_listed_ = true;
-  bytes > 0 ? thread_->send_later(*this) : thread_->await_durable(*this);
+  bytes > 0 ? thread_->send_later(*this) : thread_->await_durable(*this, answerable);
 }
 
 /// False: nothing can be sent any more.

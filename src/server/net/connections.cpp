@@ -38,26 +38,29 @@ void Connections::add(int descriptor, std::unique_ptr<TlsStream> tls,
   client.descriptor = descriptor;
   socket->serve(client);
   thread.add(std::move(socket));
-  parts_.net.watch_end(descriptor, thread);
   client.start();
+  // As one that the system has no room to wait for.
+  if (!parts_.net.watch_end(descriptor, thread)) client.drop();
 }
 
 // ---- serving ------------------------------------------------------------------------------------
 
-/// Those that are gone come first.
+/// Those that are gone come first, before input of the same client too. What was sent to a client
+/// is counted before that.
 void Connections::serve(Batch<Arrival>& arrived) {
   bool has_ended = false;
   bool has_input = false;
-  for (const Arrival& arrival : arrived.values()) {
+  for (Arrival& arrival : arrived.values()) {
     if (!arrival.input.empty()) {
       has_input = true;
+      arrival.to->take({.to = arrival.to, .sent_bytes = std::exchange(arrival.sent_bytes, 0)});
       continue;
     }
     take(arrival);
     has_ended = has_ended || arrival.is_end;
   }
-  // Also those whose I/O thread has not said so, and those that had an answer to come, which has
-  // been sent by now.
+  // More is there where an I/O thread has seen an end only now, or has sent the last reply to a
+  // client that has ended.
   if ((has_input && parts_.net.await_ends()) || has_ended) {
     parts_.net.take_more(later_);
     for (const Arrival& arrival : later_.values()) take(arrival);

@@ -13,11 +13,11 @@ EndWatch::EndWatch() : set_(::epoll_create1(EPOLL_CLOEXEC)) {
   if (!set_.is_open()) throw std::system_error(errno, std::generic_category(), "epoll_create1");
 }
 
-void EndWatch::add(int descriptor, IoThread& thread) {
+bool EndWatch::add(int descriptor, IoThread& thread) {
   epoll_event event{};
   event.events = EPOLLRDHUP | EPOLLONESHOT;
   event.data.ptr = &thread;
-  (void)::epoll_ctl(set_.get(), EPOLL_CTL_ADD, descriptor, &event);
+  return ::epoll_ctl(set_.get(), EPOLL_CTL_ADD, descriptor, &event) == 0;
 }
 
 void EndWatch::remove(int descriptor) {

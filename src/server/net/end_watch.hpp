@@ -15,8 +15,8 @@ class EndWatch {
   /// Throws `std::system_error` when there is no descriptor for it.
   EndWatch();
 
-  /// `descriptor`: of a socket of `thread`. If the system has no room for it, it counts as open.
-  void add(int descriptor, IoThread& thread);
+  /// `descriptor`: of a socket of `thread`. False: the system has no room to watch it.
+  [[nodiscard]] bool add(int descriptor, IoThread& thread);
 
   /// Before the socket is closed.
   void remove(int descriptor);

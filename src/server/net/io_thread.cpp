@@ -74,8 +74,8 @@ void IoThread::note_durable(Lsn durable) {
   if (before < durable && own_poller_ && awaits_durable_) poller_.wake();
 }
 
-/// The one at work may have looked already, so the one after it is requested; it was published when
-/// the next one begins.
+/// Round r may have looked already. Round r + 1 looks after this, and has published when round r +
+/// 2 begins.
 std::uint64_t IoThread::request_round() {
   if (!has_thread()) return 0;
   const std::uint64_t number = rounds_ + 2;
@@ -112,9 +112,11 @@ void IoThread::run() {
     exchange();
     before_wait();
     awaits_durable_ = !waiting_.empty();
-    const bool waits = !has_work() && rounds_ >= requested_round_ &&
-                       (waiting_.empty() || answerable() == sent_durable_);
-    poller_.wait(waits ? Duration::max() : Duration{});
+    const bool must_see_all = rounds_ < requested_round_;
+    const bool waits =
+        !has_work() && !must_see_all && (waiting_.empty() || answerable() == sent_durable_);
+    bool has_more = poller_.wait(waits ? Duration::max() : Duration{});
+    for (int i = 0; must_see_all && has_more && i < kLooksMax; ++i) has_more = poller_.wait({});
     publish();
   }
   exchange();

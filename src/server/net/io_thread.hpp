@@ -2,6 +2,7 @@
 
 #include <absl/container/flat_hash_map.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -25,6 +26,10 @@ namespace millrace::server {
 /// of it waits for the next one. A send can exceed it. So a short reply never waits for long ones.
 inline constexpr std::size_t kRoundSentBytesMax = std::size_t{512} << 10;
 inline constexpr std::size_t kShortOutputBytes = 4 * 1024;
+
+/// How often a requested round goes on with events that are left: each time with 256 of them.
+/// Clients that keep sockets ready for ever must not make it endless.
+inline constexpr int kLooksMax = 256;
 
 /// The sockets of clients that belong to a thread, and the two queues between them and their
 /// sessions. The thread is one of its own, or that of the sessions.
@@ -63,7 +68,7 @@ class IoThread {
   /// where there is a lease.
   void note_durable(Lsn durable);
 
-  /// Has a thread of its own look at its sockets once more. A number for `await_round`.
+  /// Has a thread of its own look once more at all its sockets. A number for `await_round`.
   [[nodiscard]] std::uint64_t request_round();
   /// Waits until it has published what it saw.
   void await_round(std::uint64_t number);
@@ -130,7 +135,11 @@ class IoThread {
 
   /// The socket is called again: in the next round, when more is durable, before the next wait.
   void send_later(ClientSocket& socket) { unsent_.push_back(&socket); }
-  void await_durable(ClientSocket& socket) { waiting_.push_back(&socket); }
+  /// `seen`: the position that it was told of.
+  void await_durable(ClientSocket& socket, Lsn seen) {
+    waiting_.push_back(&socket);
+    sent_durable_ = std::min(sent_durable_, seen);
+  }
   void receive_later(ClientSocket& socket) { unread_.push_back(&socket); }
   void await_input(ClientSocket& socket) { reading_.push_back(&socket); }
 
@@ -175,7 +184,7 @@ class IoThread {
   Sockets reading_;
   Sockets called_;               ///< those of one of these lists, at work
   std::size_t round_bytes_ = 0;  ///< that were sent in this round
-  Lsn sent_durable_ = 0;         ///< `answerable()` when `waiting_` was last looked through
+  Lsn sent_durable_ = 0;         ///< the least `answerable()` that one of `waiting_` has seen
 
   std::thread thread_;
 };

@@ -6,6 +6,7 @@
 #include "server/net/connections.hpp"
 
 namespace millrace::server {
+
 Net::Net(Poller& poller, const Log& log, std::size_t threads) : poller_(poller) {
   for (std::size_t i = 1; i <= threads; ++i) {
     threads_.push_back(
@@ -68,8 +69,8 @@ void Net::take_more(Batch<Arrival>& arrived) {
   for (const auto& thread : threads_) thread->take(arrived);
 }
 
-void Net::watch_end(int descriptor, IoThread& thread) {
-  if (ends_) ends_->add(descriptor, thread);
+bool Net::watch_end(int descriptor, IoThread& thread) {
+  return !ends_ || ends_->add(descriptor, thread);
 }
 
 void Net::forget_end(int descriptor) {
@@ -79,10 +80,13 @@ void Net::forget_end(int descriptor) {
 bool Net::await_ends() {
   if (!ends_) return false;
   const std::vector<IoThread*> threads = ends_->take();
+  if (threads.empty()) return false;
+  // So that sockets are open there, and read on, that were ordered to.
+  submit();
   std::vector<std::uint64_t> rounds;
   for (IoThread* thread : threads) rounds.push_back(thread->request_round());
   for (std::size_t i = 0; i < threads.size(); ++i) threads[i]->await_round(rounds[i]);
-  return !threads.empty();
+  return true;
 }
 
 void Net::hand_over() {

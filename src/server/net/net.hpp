@@ -42,10 +42,12 @@ class Net final : public Input {
   void take_more(Batch<Arrival>& arrived);
 
   /// From now on `await_ends` sees to the client of this socket of `thread`, until `forget_end`.
-  void watch_end(int descriptor, IoThread& thread);
+  /// False: the system has no room for that.
+  [[nodiscard]] bool watch_end(int descriptor, IoThread& thread);
   void forget_end(int descriptor);
 
-  /// Waits until I/O threads have said which clients have closed by now. False: none has.
+  /// Waits until I/O threads have said which clients have closed by now, but for those whose last
+  /// input was not taken yet. False: none has.
   [[nodiscard]] bool await_ends();
 
   /// Of each thread. One that has none of its own is the main loop's.

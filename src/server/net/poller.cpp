@@ -81,7 +81,7 @@ void Poller::take(Duration longest) {
   run_posted();
 }
 
-void Poller::wait(Duration longest) {
+bool Poller::wait(Duration longest) {
   asio::io_context& context = waiting_->context;
   int handled = 0;
   if (longest > Duration{}) {
@@ -92,6 +92,7 @@ void Poller::wait(Duration longest) {
   while (handled < kHandlersMax && context.poll_one() > 0) ++handled;
   // Before anybody looks for what another thread has: what comes after that wakes the next wait.
   was_woken_ = is_woken_.exchange(false) || was_woken_;
+  return handled == kHandlersMax;
 }
 
 }  // namespace millrace::server

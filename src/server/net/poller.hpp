@@ -35,7 +35,8 @@ class Poller {
   void take(Duration longest);
 
   // The two halves of that, for one who has something to do in between.
-  void wait(Duration longest);
+  /// True: more handlers may be ready.
+  bool wait(Duration longest);
   void run_posted();
 
   /// Makes `take` return soon. May be called from any thread.

@@ -6,9 +6,9 @@
 namespace millrace::server {
 
 Outcome<ConnectionLimits> share_descriptors(const DescriptorNeeds& needs) {
-  const std::uint64_t own = needs.open_already + kDescriptorsOfServer +
-                            kDescriptorsOfIoThread * needs.io_threads +
-                            (needs.has_journal ? kDescriptorsOfJournal : 0);
+  const std::uint64_t own =
+      needs.open_already + kDescriptorsOfServer + kDescriptorsOfIoThread * needs.io_threads +
+      (needs.io_threads > 0 ? 1 : 0) + (needs.has_journal ? kDescriptorsOfJournal : 0);
   if (needs.limit < own + kConnectionsMin) {
     return Problem{"the limit of open files is " + std::to_string(needs.limit) +
                    ", and the server needs at least " + std::to_string(own + kConnectionsMin) +

@@ -34,7 +34,7 @@ inline constexpr std::uint64_t kDescriptorsOfServer = 28;
 /// five of the reserve, two while segments are removed; nine to read; one to spare.
 inline constexpr std::uint64_t kDescriptorsOfJournal = 22;
 
-/// Those of each thread for sockets.
+/// Those of each thread for sockets. All of them share one more.
 inline constexpr std::uint64_t kDescriptorsOfIoThread = 3;
 
 /// With fewer connections a server is of no use.

@@ -12,9 +12,11 @@ Turn::Turn(Parts parts) : parts_(parts) {
 }
 
 void Turn::listen_to_journal() {
+  // What is durable may be told only as long as this server leads, which the main loop sees to.
   const bool has_lease = parts_.journal.may_answer_until() != kNever;
   parts_.journal.on_durable([this, has_lease] {
-    if (!has_lease) parts_.input.note_durable(parts_.journal.durable());
+    const bool leads_for_ever = !has_lease && parts_.journal.epoch() == kOnlyEpoch;
+    if (leads_for_ever) parts_.input.note_durable(parts_.journal.durable());
     if (!has_news_.exchange(true)) parts_.input.wake();
   });
 }

@@ -1,16 +1,18 @@
 """The sockets of clients in threads of their own: `--io-threads`."""
 
+import contextlib
 import os
 import re
 import threading
 import unittest
 
-from clients import Beanstalk, Faktory
+from clients import Beanstalk, Faktory, Gone
 from preloaded import Countdown
-from program import ServerTest, free_port
+from program import ServerTest, free_port, wait_until
 from web import Web
 
 ROUNDS = 200
+PUT = b"put 0 0 60 1\r\nx\r\n"
 
 
 class IoThreadsTest(ServerTest):
@@ -90,6 +92,40 @@ class IoThreadsTest(ServerTest):
             self.assertEqual(asking.command("reserve-with-timeout 0"), "RESERVED 1 1")
             self.assertEqual(asking.body(1), b"x")
             self.assertEqual(asking.command("release 1 0 0"), "RELEASED")
+
+    def test_clients_that_leave_replies_unread_end_no_server(self):
+        for count in (0, 1, 3):
+            server = self.start(count)
+            for _ in range(40):
+                leaving = [Beanstalk(server.beanstalk_address) for _ in range(20)]
+                for command in (PUT, PUT, b"list-tube-used\r\n"):
+                    for client in leaving:
+                        client.send(command)
+                for client in leaving:
+                    client.close()
+            self.assertEqual(server.terminate(), 0)
+
+    def test_a_stop_while_clients_ask_is_orderly(self):
+        for count in (0, 1, 3):
+            server = self.start(count)
+            asking = [threading.Thread(target=self.ask, args=(server,)) for _ in range(20)]
+            for each in asking:
+                each.start()
+            self.wait_for_answers(server, 2000)
+            self.assertEqual(server.terminate(), 0)
+            for each in asking:
+                each.join()
+
+    def ask(self, server):
+        client = Beanstalk(server.beanstalk_address)
+        with contextlib.suppress(Gone):
+            while True:
+                client.command("list-tube-used")
+        client.close()
+
+    def wait_for_answers(self, server, count):
+        client = self.open(Beanstalk(server.beanstalk_address))
+        wait_until(lambda: int(client.stats()["cmd-list-tube-used"]) > count, "answers")
 
     def test_what_was_answered_is_there_after_a_crash(self):
         server = self.start(2)

@@ -25,7 +25,7 @@ struct Watched {
       REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
       clients[i] = ends[0];
       sockets[i] = ends[1];
-      watch.add(sockets[i], i < 2 ? first : second);
+      REQUIRE(watch.add(sockets[i], i < 2 ? first : second));
     }
   }
   ~Watched() {
@@ -50,6 +50,11 @@ TEST_CASE("end watch: input tells nothing, an end is told once, each thread once
   CHECK(all.watch.take().empty());
   all.end(2);
   CHECK(all.watch.take() == Threads{&all.second});
+}
+
+TEST_CASE("end watch: what is no socket cannot be watched") {
+  Watched all;
+  CHECK_FALSE(all.watch.add(-1, all.first));
 }
 
 TEST_CASE("end watch: one that was removed is not told") {
