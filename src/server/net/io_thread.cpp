@@ -74,8 +74,8 @@ void IoThread::note_durable(Lsn durable) {
   if (before < durable && own_poller_ && awaits_durable_) poller_.wake();
 }
 
-/// Round r may have looked already. Round r + 1 looks after this, and has published when round r +
-/// 2 begins.
+/// The present round may have looked already. The next one looks after this, and has published when
+/// the one after it begins.
 std::uint64_t IoThread::request_round() {
   if (!has_thread()) return 0;
   const std::uint64_t number = rounds_ + 2;
