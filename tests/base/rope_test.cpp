@@ -10,7 +10,7 @@ namespace millrace {
 TEST_CASE("rope: is the text that was appended") {
   Rope rope;
   std::string text;
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < 1300; ++i) {
     const std::string part(static_cast<std::size_t>(i * 7), static_cast<char>('a' + i % 26));
     rope.append(part);
     text += part;

@@ -12,9 +12,9 @@ MEBIBYTE = 1 << 20
 KEPT_MAX = 256 * MEBIBYTE
 LINE_BYTES = 31 * MEBIBYTE
 CLIENTS = 20
-# While a line grows it is moved, and a long line that is executed is read. What was freed goes back
-# to the system a little later.
-IN_USE = 128 * MEBIBYTE
+# One client may finish its line all the same, and what was freed goes back to the system a little
+# later.
+IN_USE = 2 * LINE_BYTES
 
 
 class KeptInputTest(ServerTest):

@@ -85,8 +85,8 @@ class Session {
   /// True when `resume` would get further.
   [[nodiscard]] virtual bool wants_resume() const = 0;
 
-  /// True while the reply to a command is made in the background, so that there will be more to
-  /// resume, though nothing else may happen.
+  /// True while a command is executed in the background or in several turns, so that there will be
+  /// more to resume, though nothing else may happen.
   [[nodiscard]] virtual bool is_at_work() const { return false; }
 
   /// True when the connection is to be closed after the output so far was sent.

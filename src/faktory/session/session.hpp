@@ -94,7 +94,7 @@ class FaktorySession final : public Session {
   [[nodiscard]] std::size_t unrendered_bytes() const override;
   [[nodiscard]] bool wants_resume() const override;
   [[nodiscard]] bool wants_close() const override { return is_closing_ && !has_long_reply(); }
-  [[nodiscard]] bool is_at_work() const override { return wait_ == Wait::kBackground; }
+  [[nodiscard]] bool is_at_work() const override { return background_ || pushed_; }
   [[nodiscard]] Time close_at() const override { return close_at_; }
   [[nodiscard]] Time wake_at() const override;
 

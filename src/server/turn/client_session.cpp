@@ -28,7 +28,7 @@ void ClientSession::call_session(Call call) {
   try {
     call(*session_, parts_.clock.now());
     count_unsent();
-    parts_.kept.count(*this, session_->kept_bytes());
+    count_kept();
     parts_.turn.enlist(*this);
   } catch (const std::exception& exception) {
     parts_.log.event("session_failed", {{"error", exception.what()}});
@@ -163,6 +163,11 @@ void ClientSession::sent(std::size_t bytes) {
   }
 }
 
+/// A client that does not read its replies holds up its own work.
+void ClientSession::count_kept() {
+  parts_.kept.count(*this, session_->kept_bytes(), session_->is_at_work() && takes_output());
+}
+
 void ClientSession::count_unsent() {
   const std::size_t bytes = session_ ? session_->output_end() - sent_bytes_ : 0;
   UnsentOutput& all = parts_.unsent;
@@ -183,6 +188,7 @@ Order::Then ClientSession::settle() {
     if (given_bytes_ == sent_bytes_) close(false);
     return is_stopping_ ? Order::Then::kEnd : Order::Then::kFinish;
   }
+  count_kept();  // Its work may have ended in the background.
   parts_.ticker.plan(*this, std::min(session_->close_at(), session_->wake_at()));
   if (has_more()) get_ready(parts_.ready.others);
   return next_input();

@@ -125,6 +125,7 @@ class ClientSession : public Responder, public Deadline, private InputKeeper {
   [[nodiscard]] Order::Then next_input();
   [[nodiscard]] bool has_more() const;
   void order(Order::Then then);
+  void count_kept();
   void count_unsent();
   void end_session_input();
   [[nodiscard]] bool wants_input() const override;

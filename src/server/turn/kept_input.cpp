@@ -11,11 +11,12 @@ KeptInput::~KeptInput() {
   CHECK(bytes_ == 0 && keepers_.empty());
 }
 
-void KeptInput::change(InputKeeper& keeper, std::size_t bytes) {
+void KeptInput::change(InputKeeper& keeper, std::size_t bytes, bool is_at_work) {
   const bool has_executed = bytes < keeper.bytes_;
   bytes_ += bytes;
   bytes_ -= keeper.bytes_;
   keeper.bytes_ = bytes;
+  keeper.is_at_work_ = is_at_work;
   requeue(keeper, has_executed);
   if (bytes_ < parts_.bytes_max) return admit_all();
   if (has_executed && chosen_ == &keeper) clear_chosen();
@@ -48,6 +49,8 @@ void KeptInput::choose() {
                                   [](const InputKeeper* keeper) { return keeper->wants_input(); });
   if (found == keepers_.end()) return clear_chosen();
   if (*found == chosen_) return;
+  const auto is_at_work = [](const InputKeeper* keeper) { return keeper->is_at_work_; };
+  if (std::any_of(keepers_.begin(), keepers_.end(), is_at_work)) return clear_chosen();
   chosen_ = *found;
   if (chosen_->is_waiting_) {
     stop_waiting(*chosen_);

@@ -38,6 +38,7 @@ class InputKeeper {
  private:
   friend class KeptInput;
   std::size_t bytes_ = 0;
+  bool is_at_work_ = false;
   std::optional<std::list<InputKeeper*>::iterator> place_;
   bool is_waiting_ = false;
 };
@@ -45,7 +46,8 @@ class InputKeeper {
 /// The input of all clients that was not executed yet. When it reaches the limit, only these are
 /// read: clients that keep no more than `kPipelinedBytesMax`, so that short commands go on, and one
 /// other, so that its line can come to its end. It is the one that has executed nothing for the
-/// longest, and it is dropped if that does not change in `kKeptInputTime`.
+/// longest, and it is dropped if that does not change in `kKeptInputTime`. None is chosen while a
+/// long line is executed, since lines arrive faster than they are parsed.
 class KeptInput final : private Deadline {
  public:
   struct Parts {
@@ -61,10 +63,12 @@ class KeptInput final : private Deadline {
   KeptInput(const KeptInput&) = delete;
   KeptInput& operator=(const KeptInput&) = delete;
 
-  /// `keeper` keeps so much now. To be called whenever that may have changed, and with 0 before it
-  /// is destroyed.
-  void count(InputKeeper& keeper, std::size_t bytes) {
-    if (bytes != keeper.bytes_) change(keeper, bytes);
+  /// `keeper` keeps so much now, and will keep less without more input if it is at work. To be
+  /// called whenever that may have changed, and with 0 before it is destroyed.
+  void count(InputKeeper& keeper, std::size_t bytes, bool is_at_work = false) {
+    if (bytes != keeper.bytes_ || is_at_work != keeper.is_at_work_) {
+      change(keeper, bytes, is_at_work);
+    }
   }
 
   /// Whether `keeper` may take input. If not, it is told when it may.
@@ -75,7 +79,7 @@ class KeptInput final : private Deadline {
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
  private:
-  void change(InputKeeper& keeper, std::size_t bytes);
+  void change(InputKeeper& keeper, std::size_t bytes, bool is_at_work);
   [[nodiscard]] bool admits_over_limit(InputKeeper& keeper);
   void requeue(InputKeeper& keeper, bool has_executed);
   void admit_all();

@@ -20,6 +20,11 @@ struct Keeper final : InputKeeper {
 
   [[nodiscard]] bool admits() { return input.admits(*this); }
   void keep(std::size_t bytes) { input.count(*this, bytes); }
+  /// Its line has come to its end.
+  void execute(bool is_at_work) {
+    wants = !is_at_work;
+    input.count(*this, kLong, is_at_work);
+  }
 
   KeptInput& input;
   bool wants = true;
@@ -108,6 +113,34 @@ TEST_CASE("kept input: one that is held up by something else is not the one that
   CHECK_FALSE(full.second.admits());
   full.first.wants = false;
   full.third.keep(kLong + 1);
+  CHECK(full.second.asked == 1);
+  CHECK(full.second.admits());
+}
+
+TEST_CASE("kept input: no other is read while a long line is executed") {
+  Full full;
+  CHECK_FALSE(full.second.admits());
+  full.first.execute(true);
+  CHECK_FALSE(full.second.admits());
+  CHECK_FALSE(full.third.admits());
+  // Nobody is to blame.
+  full.pass(2 * kKeptInputTime);
+  CHECK_FALSE(full.first.is_dropped);
+  CHECK_FALSE(full.second.is_dropped);
+  CHECK(full.second.asked == 0);
+  full.first.keep(0);
+  full.third.keep(2 * kLong);
+  CHECK(full.second.admits());
+}
+
+TEST_CASE("kept input: one that does not get on with its line does not hold up the others") {
+  Full full;
+  CHECK_FALSE(full.second.admits());
+  full.first.execute(true);
+  CHECK_FALSE(full.second.admits());
+  // It does not read its replies.
+  full.first.wants = false;
+  full.first.keep(kLong);
   CHECK(full.second.asked == 1);
   CHECK(full.second.admits());
 }
