@@ -34,6 +34,10 @@ void Service::drain() {
   shared_->is_draining = true;
 }
 
+std::uint64_t Service::connection_count() const {
+  return shared_->counters.connections;
+}
+
 bool Service::is_draining() const {
   return shared_->is_draining;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "beanstalk/settings.hpp"
@@ -31,6 +32,9 @@ class Service {
 
   /// The clock jumps by this, before anybody has connected.
   void shift_start(Duration jump);
+
+  /// Clients that are connected.
+  [[nodiscard]] std::uint64_t connection_count() const;
 
   /// From now on every put is answered with DRAINING. There is no way back.
   void drain();

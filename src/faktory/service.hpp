@@ -55,6 +55,9 @@ class Service {
   /// Clients that are connected and through the handshake.
   [[nodiscard]] std::uint64_t connection_count() const { return shared_.connection_count; }
 
+  /// How much input of clients that are gone still takes memory.
+  [[nodiscard]] std::size_t left_behind_bytes() const { return shared_.left_behind_bytes; }
+
   /// From now on every command is answered with an error and the end of its connection. There is no
   /// way back.
   void drain() { shared_.is_draining = true; }

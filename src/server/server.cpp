@@ -164,6 +164,7 @@ Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, 
            .log = log,
            .unsent_bytes_max = options_.unsent_bytes_max,
            .kept_input_bytes_max = options_.kept_input_bytes_max,
+           .left_behind_bytes = [this] { return faktory_.left_behind_bytes(); },
            .is_fetch_strict = options_.config.is_fetch_strict || !options_.config.log.empty(),
            .on_removed =
                [this](int descriptor) {
@@ -316,7 +317,7 @@ void Server::add_web(BoundSocket socket) {
 http::TrafficFacts Server::traffic() const {
   const std::uint64_t faktory = faktory_.connection_count();
   const Journal::Extent log = journal_->extent();
-  return {.beanstalk_connections = connections_.count() - std::min(faktory, connections_.count()),
+  return {.beanstalk_connections = beanstalk_.connection_count(),
           .faktory_connections = faktory,
           .undurable_bytes = loop_.commits.undurable_bytes(),
           .segments_removed = loop_.compactor.removed_segments(),
@@ -434,7 +435,7 @@ void Server::run() {
 
 Compactor::Limits Server::set_limits(Compactor::Limits asked, Time now) {
   asked.admission = look_for_room(asked.admission, now);
-  connections_.limit_unsent();
+  connections_.limit_memory();
   return asked;
 }
 

@@ -1,6 +1,8 @@
 """Input that was not executed yet: all clients together can fill only so much memory with it."""
 
+import contextlib
 import socket
+import struct
 import threading
 import unittest
 
@@ -57,6 +59,25 @@ class KeptInputTest(ServerTest):
             return clients[number].command("PUSH " + "x" * LINE_BYTES)
 
         self.assertEqual([reply[:4] for reply in self.let_all(send)], ["-ERR"] * CLIENTS)
+
+    def test_long_lines_of_clients_that_are_gone_take_no_memory(self):
+        server = self.start()
+        numbers = b",1" * (LINE_BYTES // 2)
+        for number in range(2 * CLIENTS):
+            client = Faktory(server.faktory_address)
+            # It closes with a reset, while its line waits to be parsed.
+            client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            client.socket.settimeout(1)
+            with contextlib.suppress(OSError):
+                client.socket.sendall(
+                    b'PUSH {"jid":"gone-%04d","jobtype":"x","args":[1' % number + numbers + b"]}\n"
+                )
+            client.close()
+            self.look()
+        self.assertLess(self.most - self.before, KEPT_MAX + IN_USE)
+        # They hold up nobody.
+        patient = self.open(Faktory(server.faktory_address, timeout=20))
+        self.assertEqual(patient.command("PUSH " + "x" * MEBIBYTE)[:4], "-ERR")
 
     def test_lines_that_do_not_end_leave_short_commands_alone(self):
         server = self.start()

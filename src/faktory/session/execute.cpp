@@ -200,7 +200,7 @@ void FaktorySession::answer_long_job(const Job& job, std::string_view queue, Lsn
     begin_long_reply(reply::long_bulk(std::move(made->text)), needs);
     fetched_.back().reply_end = output_end() + unrendered_bytes();
   };
-  run_in_background({.session = this, .unrendered_bytes = body->view().size(), .finish = finish},
+  run_in_background({.unrendered_bytes = body->view().size(), .finish = finish},
                     [made, body] { made->text = rendered(made->wrapped, body->view()); });
 }
 

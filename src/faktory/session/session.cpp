@@ -14,7 +14,12 @@ FaktorySession::FaktorySession(Shared& shared, std::string peer)
     : shared_(shared), peer_(std::move(peer)), lines_(kHelloBytesMax) {}
 
 FaktorySession::~FaktorySession() {
-  if (background_) background_->session = nullptr;
+  if (!background_) return;
+  background_->session = nullptr;
+  // If it was done, nobody counts it down any more.
+  if (wait_ != Wait::kBackground) return;
+  background_->is_abandoned = true;
+  shared_.left_behind_bytes += background_->task.kept_bytes;
 }
 
 // ---- life ---------------------------------------------------------------------------------------
@@ -98,12 +103,12 @@ bool FaktorySession::wants_input() const {
 }
 
 std::size_t FaktorySession::kept_bytes() const {
-  return lines_.kept_bytes() + (background_ ? background_->kept_bytes : 0) +
+  return lines_.kept_bytes() + (background_ ? background_->task.kept_bytes : 0) +
          (pushed_ ? pushed_->kept_bytes() : 0);
 }
 
 std::size_t FaktorySession::unrendered_bytes() const {
-  return Session::unrendered_bytes() + (background_ ? background_->unrendered_bytes : 0) +
+  return Session::unrendered_bytes() + (background_ ? background_->task.unrendered_bytes : 0) +
          (pushed_ ? pushed_->unrendered_bytes() : 0);
 }
 
@@ -125,7 +130,7 @@ bool FaktorySession::can_execute() const {
 void FaktorySession::work_through_lines(Time now) {
   if (has_long_reply()) continue_long_reply();
   if (login_ && !is_closing_) check_login(now);
-  if (background_ && can_execute()) std::exchange(background_, nullptr)->finish(now);
+  if (background_ && can_execute()) std::exchange(background_, nullptr)->task.finish(now);
   if (pushed_ && can_execute()) push_slice(now);
   const std::uint64_t steps_end = shared_.broker.step_count() + kTurnSteps;
   while (!background_ && !pushed_ && !login_ && can_execute() &&
@@ -184,21 +189,28 @@ void FaktorySession::parse_in_background(const LineBuffer::Line& line, Time now)
   if (line.pieces != nullptr) text = std::move(*line.pieces);
   // Shared: the background may have it when the session is gone, and the other way round.
   const auto parsed = std::make_shared<LongLine>(std::move(text), shared_.pusher.terms(now), wid_);
-  run_in_background({.session = this,
-                     .kept_bytes = parsed->bytes(),
-                     .finish = [this, parsed](Time at) { execute_long(*parsed, at); }},
-                    [parsed] { parsed->parse(); });
+  run_in_background(
+      {.kept_bytes = parsed->bytes(),
+       .finish = [this, parsed](Time at) { execute_long(*parsed, at); }},
+      [parsed] { parsed->parse(); }, [parsed] { parsed->drop(); });
 }
 
-void FaktorySession::run_in_background(BackgroundTask task, std::function<void()> work) {
+void FaktorySession::run_in_background(BackgroundTask task, std::function<void()> work,
+                                       std::function<void()> drop) {
   // Shared with the call that tells its end.
-  background_ = std::make_shared<BackgroundTask>(std::move(task));
+  background_ = std::make_shared<Begun>(std::move(task), this);
   wait_ = Wait::kBackground;
-  const auto done = [begun = background_] {
-    if (begun->session != nullptr) begun->session->end_background();
+  const auto work_or_drop = [begun = background_, work = std::move(work), drop = std::move(drop)] {
+    begun->is_abandoned ? drop() : work();
   };
-  if (shared_.settings.background != nullptr) return shared_.settings.background->run(work, done);
-  work();
+  const auto done = [begun = background_, &shared = shared_] {
+    if (begun->session != nullptr) return begun->session->end_background();
+    shared.left_behind_bytes -= begun->task.kept_bytes;
+  };
+  if (shared_.settings.background != nullptr) {
+    return shared_.settings.background->run(work_or_drop, done);
+  }
+  work_or_drop();
   done();
 }
 

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/limits.hpp"
@@ -103,10 +105,17 @@ class FaktorySession final : public Session {
 
   /// Work in the background, and what follows it.
   struct BackgroundTask {
-    FaktorySession* session;  ///< null: it is gone. For the main loop's thread
     std::size_t kept_bytes = 0;
     std::size_t unrendered_bytes = 0;
     std::function<void(Time now)> finish = {};
+  };
+  struct Begun {
+    BackgroundTask task;
+    FaktorySession* session;  ///< null: it is gone. For the main loop's thread
+    /// The same for the background, which then need not do the work.
+    std::atomic<bool> is_abandoned = false;
+
+    Begun(BackgroundTask what, FaktorySession* whose) : task(std::move(what)), session(whose) {}
   };
 
   /// A HELLO whose password is not checked yet.
@@ -160,7 +169,9 @@ class FaktorySession final : public Session {
   void fetch(ReserveRequest& asked, Time now);
   [[nodiscard]] bool is_long(const LineBuffer::Line& line) const;
   void parse_in_background(const LineBuffer::Line& line, Time now);
-  void run_in_background(BackgroundTask task, std::function<void()> work);
+  /// `drop`: frees what the work would need.
+  void run_in_background(
+      BackgroundTask task, std::function<void()> work, std::function<void()> drop = [] {});
   void end_background();
   void execute_long(LongLine& line, Time now);
   void execute(Result<Command, Refused>& command, Time now);
@@ -189,7 +200,7 @@ class FaktorySession final : public Session {
   Activity::Number noted_ = 0;       ///< the last change
   std::unique_ptr<JobList> pushed_;  ///< at work
   /// Null: there is none. Shared: the end of the work is told when the session may be gone.
-  std::shared_ptr<BackgroundTask> background_;
+  std::shared_ptr<Begun> background_;
   Time close_at_ = kNever;
   bool has_input_ended_ = false;
   bool is_broken_ = false;

@@ -40,6 +40,8 @@ struct Shared {
   bool is_draining = false;
   std::uint64_t connection_count = 0;  ///< open and through the handshake
   std::uint64_t command_count = 0;     ///< known commands since the start
+  /// Lines of clients that are gone, which the background has not dropped yet.
+  std::size_t left_behind_bytes = 0;
   LoginGuard logins = {};
 
   /// The session whose password is being hashed. Only one is hashed at a time, so that many logins

@@ -116,7 +116,8 @@ void Connections::serve_first(std::deque<ClientSession*>& queue, std::size_t byt
 
 // ---- limits -------------------------------------------------------------------------------------
 
-void Connections::limit_unsent() {
+void Connections::limit_memory() {
+  kept_input_.count_left_behind(parts_.left_behind_bytes());
   session_parts_.unsent.turn_bytes = 0;
   if (session_parts_.unsent.bytes > parts_.unsent_bytes_max) drop_slow_readers();
 }

@@ -29,6 +29,8 @@ class Connections {
     const Log& log;
     std::size_t unsent_bytes_max;
     std::size_t kept_input_bytes_max;
+    /// How much input of clients that are gone still takes memory. Not empty.
+    std::function<std::size_t()> left_behind_bytes;
     bool is_fetch_strict = false;  ///< see `ClientSession::Parts`
     /// Called when a connection's socket, with this descriptor, is closed. May be empty.
     std::function<void(int descriptor)> on_removed;
@@ -45,9 +47,9 @@ class Connections {
   /// Those that were closed and not removed yet included.
   [[nodiscard]] std::size_t count() const { return all_.size(); }
 
-  /// To be called once a turn: counts the turn's output anew, and drops clients that do not read
-  /// when too much waits to be sent.
-  void limit_unsent();
+  /// To be called once a turn: counts the turn's output anew, drops clients that do not read when
+  /// too much waits to be sent, and counts what clients that are gone have left behind.
+  void limit_memory();
 
   /// Removes some of those that were closed.
   void remove_closed();

@@ -18,8 +18,14 @@ void KeptInput::change(InputKeeper& keeper, std::size_t bytes, bool is_at_work) 
   keeper.bytes_ = bytes;
   keeper.is_at_work_ = is_at_work;
   requeue(keeper, has_executed);
-  if (bytes_ < parts_.bytes_max) return admit_all();
+  if (this->bytes() < parts_.bytes_max) return admit_all();
   if (has_executed && chosen_ == &keeper) clear_chosen();
+  if (waiting_count_ > 0) choose();
+}
+
+void KeptInput::change_left_behind(std::size_t bytes) {
+  left_behind_bytes_ = bytes;
+  if (this->bytes() < parts_.bytes_max) return admit_all();
   if (waiting_count_ > 0) choose();
 }
 
@@ -50,7 +56,9 @@ void KeptInput::choose() {
   if (found == keepers_.end()) return clear_chosen();
   if (*found == chosen_) return;
   const auto is_at_work = [](const InputKeeper* keeper) { return keeper->is_at_work_; };
-  if (std::any_of(keepers_.begin(), keepers_.end(), is_at_work)) return clear_chosen();
+  if (left_behind_bytes_ > 0 || std::any_of(keepers_.begin(), keepers_.end(), is_at_work)) {
+    return clear_chosen();
+  }
   chosen_ = *found;
   if (chosen_->is_waiting_) {
     stop_waiting(*chosen_);

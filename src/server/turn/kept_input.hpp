@@ -47,7 +47,8 @@ class InputKeeper {
 /// read: clients that keep no more than `kPipelinedBytesMax`, so that short commands go on, and one
 /// other, so that its line can come to its end. It is the one that has executed nothing for the
 /// longest, and it is dropped if that does not change in `kKeptInputTime`. None is chosen while a
-/// long line is executed, since lines arrive faster than they are parsed.
+/// long line is executed, or is left behind by a client that is gone, since lines arrive faster
+/// than they are parsed.
 class KeptInput final : private Deadline {
  public:
   struct Parts {
@@ -71,15 +72,21 @@ class KeptInput final : private Deadline {
     }
   }
 
-  /// Whether `keeper` may take input. If not, it is told when it may.
-  [[nodiscard]] bool admits(InputKeeper& keeper) {
-    return bytes_ < parts_.bytes_max || admits_over_limit(keeper);
+  /// Clients that are gone have left so much that still takes memory.
+  void count_left_behind(std::size_t bytes) {
+    if (bytes != left_behind_bytes_) change_left_behind(bytes);
   }
 
-  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  /// Whether `keeper` may take input. If not, it is told when it may.
+  [[nodiscard]] bool admits(InputKeeper& keeper) {
+    return bytes() < parts_.bytes_max || admits_over_limit(keeper);
+  }
+
+  [[nodiscard]] std::size_t bytes() const { return bytes_ + left_behind_bytes_; }
 
  private:
   void change(InputKeeper& keeper, std::size_t bytes, bool is_at_work);
+  void change_left_behind(std::size_t bytes);
   [[nodiscard]] bool admits_over_limit(InputKeeper& keeper);
   void requeue(InputKeeper& keeper, bool has_executed);
   void admit_all();
@@ -89,7 +96,8 @@ class KeptInput final : private Deadline {
   void expire(Time now) override;
 
   const Parts parts_;
-  std::size_t bytes_ = 0;
+  std::size_t bytes_ = 0;  ///< of all keepers
+  std::size_t left_behind_bytes_ = 0;
   /// Those that keep more than `kPipelinedBytesMax`. In front the one that has executed nothing for
   /// the longest.
   std::list<InputKeeper*> keepers_;

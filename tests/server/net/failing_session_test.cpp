@@ -73,6 +73,7 @@ struct Served {
                            .log = log,
                            .unsent_bytes_max = kUnsentBytesMax,
                            .kept_input_bytes_max = kKeptInputBytesMax,
+                           .left_behind_bytes = [] { return std::size_t{0}; },
                            .on_removed = [this](int) { has_ended = true; }}};
   int client = -1;
   bool has_ended = false;

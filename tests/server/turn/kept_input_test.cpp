@@ -133,6 +133,21 @@ TEST_CASE("kept input: no other is read while a long line is executed") {
   CHECK(full.second.admits());
 }
 
+TEST_CASE("kept input: what clients that are gone have left behind counts") {
+  Full full;
+  full.first.keep(0);
+  full.third.keep(0);
+  CHECK(full.second.admits());
+  full.input.count_left_behind(kLong);
+  // The limit is reached, and nobody may add to it.
+  CHECK_FALSE(full.second.admits());
+  full.pass(2 * kKeptInputTime);
+  CHECK_FALSE(full.second.is_dropped);
+  full.input.count_left_behind(0);
+  CHECK(full.second.asked == 1);
+  CHECK(full.second.admits());
+}
+
 TEST_CASE("kept input: one that does not get on with its line does not hold up the others") {
   Full full;
   CHECK_FALSE(full.second.admits());

@@ -60,6 +60,23 @@ std::string ask_in_pieces(InMemoryServer& server, const std::string& line, std::
 
 }  // namespace
 
+TEST_CASE("a long line of a client that is gone is dropped, and counts until then") {
+  Waiting waiting;
+  const std::string line = "PUSH " + job("job-100001", long_args()) + "\n";
+  for (std::size_t at = 0; at < line.size(); at += 32'768) {
+    waiting.session->receive(line.substr(at, 32'768), waiting.server.now());
+  }
+  CHECK(waiting.session->kept_bytes() > kLongLineBytes);
+  CHECK(waiting.service.left_behind_bytes() == 0);
+  waiting.session->note_broken();
+  waiting.session->close(waiting.server.now());
+  waiting.session.reset();
+  CHECK(waiting.service.left_behind_bytes() > kLongLineBytes);
+  CHECK(waiting.background.finish_one());
+  CHECK(waiting.service.left_behind_bytes() == 0);
+  CHECK_FALSE(waiting.background.finish_one());
+}
+
 TEST_CASE("PUSH of a long line: the job is stored and shown as it is") {
   InMemoryServer server;
   join(server, "a", "w");
