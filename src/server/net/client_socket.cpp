@@ -109,7 +109,9 @@ void ClientSocket::receive() {
 void ClientSocket::hand_on(const Stream::Received& received) {
   const bool is_end = received.is_end || (received.is_empty && stream_->has_end());
   has_input_ = !received.is_nothing && !received.is_empty && !is_end;
-  if (received.is_failed) return close(ConnectionEvent::kBroken, true);
+  // A client that has left in the handshake can be told nothing.
+  const bool has_left = is_end && !stream_->is_open();
+  if (received.is_failed || has_left) return close(ConnectionEvent::kBroken, true);
   // What waited for the end of a handshake can leave now.
   if (received.has_opened) send();
   if (!received.bytes.empty()) {

@@ -74,18 +74,18 @@ void IoThread::note_durable(Lsn durable) {
   if (before < durable && own_poller_ && awaits_durable_) poller_.wake();
 }
 
-/// The present round may have looked already. The next one looks after this, and has published when
-/// the one after it begins.
+/// The present round may have looked already.
 std::uint64_t IoThread::request_round() {
   if (!has_thread()) return 0;
-  const std::uint64_t number = rounds_ + 2;
-  requested_round_ = number;
+  const std::uint64_t number = ++requested_rounds_;
   poller_.wake();
   return number;
 }
 
 void IoThread::await_round(std::uint64_t number) {
-  for (std::uint64_t round = rounds_; round < number; round = rounds_) rounds_.wait(round);
+  for (std::uint64_t done = done_rounds_; done < number; done = done_rounds_) {
+    done_rounds_.wait(done);
+  }
 }
 
 IoThread::Figures IoThread::figures() const {
@@ -109,22 +109,27 @@ IoThread::Figures IoThread::figures() const {
 
 void IoThread::run() {
   while (!is_stopping_) {
+    // All that is requested by now.
+    const std::uint64_t requested = requested_rounds_;
+    const bool must_see_all = requested != done_rounds_;
     exchange();
     before_wait();
     awaits_durable_ = !waiting_.empty();
-    const bool must_see_all = rounds_ < requested_round_;
     const bool waits =
         !has_work() && !must_see_all && (waiting_.empty() || answerable() == sent_durable_);
     bool has_more = poller_.wait(waits ? Duration::max() : Duration{});
     for (int i = 0; must_see_all && has_more && i < kLooksMax; ++i) has_more = poller_.wait({});
     publish();
+    if (!must_see_all) continue;
+    done_rounds_ = requested;
+    done_rounds_.notify_all();
   }
   exchange();
   publish();
 }
 
 void IoThread::exchange() {
-  if (++rounds_ == requested_round_) rounds_.notify_all();
+  rounds_.fetch_add(1, std::memory_order_relaxed);
   round_bytes_ = 0;
   if (own_poller_) orders_.take(obeyed_);
   for (Order& order : obeyed_.values()) {

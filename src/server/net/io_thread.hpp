@@ -165,7 +165,9 @@ class IoThread {
   std::atomic<bool> awaits_durable_ = false;  ///< `waiting_` has some
   std::atomic<bool> is_stopping_ = false;
   std::atomic<std::uint64_t> rounds_ = 0;
-  std::atomic<std::uint64_t> requested_round_ = 0;
+  std::atomic<std::uint64_t> requested_rounds_ = 0;
+  std::atomic<std::uint64_t> done_rounds_ =
+      0;  ///< of these, those that have published what they saw
   std::atomic<std::uint64_t> received_bytes_ = 0;
   std::atomic<std::uint64_t> sent_bytes_ = 0;
 

@@ -75,6 +75,9 @@ class Stream {
   /// may have sent something by then.
   void await_input();
 
+  /// Encryption is agreed on, if there is any.
+  [[nodiscard]] bool is_open() const { return !tls_ || tls_->is_open(); }
+
   /// The client is known to send nothing more after what is there.
   [[nodiscard]] bool has_end() const;
 

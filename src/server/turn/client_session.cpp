@@ -182,6 +182,8 @@ void ClientSession::count_unsent() {
 
 /// Looks at what follows from the session's state, when its output was given.
 Order::Then ClientSession::settle() {
+  // Before it closes too: a client that does not take its last reply must not stay for ever.
+  parts_.ticker.plan(*this, std::min(session_->close_at(), session_->wake_at()));
   if (session_->output().empty() && is_all_answered()) {
     is_closing_ = true;
     // A client that has all its answers is gone at once. Another one when its socket says so.
@@ -189,7 +191,6 @@ Order::Then ClientSession::settle() {
     return is_stopping_ ? Order::Then::kEnd : Order::Then::kFinish;
   }
   count_kept();  // Its work may have ended in the background.
-  parts_.ticker.plan(*this, std::min(session_->close_at(), session_->wake_at()));
   if (has_more()) get_ready(parts_.ready.others);
   return next_input();
 }

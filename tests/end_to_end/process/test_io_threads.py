@@ -3,12 +3,14 @@
 import contextlib
 import os
 import re
+import socket
 import threading
 import unittest
 
 from clients import Beanstalk, Faktory, Gone
 from preloaded import Countdown
 from program import ServerTest, free_port, wait_until
+from test_faktory import make_certificate
 from web import Web
 
 ROUNDS = 200
@@ -44,6 +46,22 @@ class IoThreadsTest(ServerTest):
         shown = Web(server.web_address).read("/api/v1/server")["io_threads"]
         self.assertEqual([each["thread"] for each in shown], ["io_1", "io_2"])
         self.assertEqual([each["connections"] for each in shown], [2, 2])
+
+    def test_clients_that_leave_in_the_handshake_leave_nothing(self):
+        certificate, key = self.path("cert.pem"), self.path("key.pem")
+        make_certificate(certificate, key, "first")
+        for count in (0, 1, 4):
+            with self.subTest(count=count):
+                server = self.server(
+                    f"--io-threads={count}", f"--tls-cert={certificate}", f"--tls-key={key}"
+                )
+                server.start()
+                descriptors = f"/proc/{server.process.pid}/fd"
+                before = len(os.listdir(descriptors))
+                for _ in range(500):
+                    socket.create_connection(server.faktory_address).close()
+                wait_until(lambda: len(os.listdir(descriptors)) <= before, "closed", seconds=10)
+                self.assertEqual(server.terminate(), 0)
 
     def test_without_one_the_main_thread_has_the_figures(self):
         server = self.start(0)
