@@ -8,31 +8,60 @@ void Histogram::add(Duration took) {
   // The clock may have been set back in between.
   const Duration length = std::max(took, Duration{});
   const auto bound = std::lower_bound(kBounds.begin(), kBounds.end(), length);
-  ++counts_[static_cast<std::size_t>(bound - kBounds.begin())];
+  ++bin(static_cast<std::size_t>(bound - kBounds.begin()));
   ++count_;
   sum_ += length;
+  longest_ = std::max(longest_, length);
+}
+
+void Histogram::add(const Histogram& other) {
+  for (std::size_t i = 0; i < other.counts_.size(); ++i) bin(other.first_ + i) += other.counts_[i];
+  count_ += other.count_;
+  sum_ += other.sum_;
+  longest_ = std::max(longest_, other.longest_);
+}
+
+Histogram Histogram::since(const Histogram& before) const {
+  if (count_ < before.count_) return *this;
+  Histogram after;
+  for (std::size_t i = 0; i < counts_.size(); ++i) {
+    const std::uint64_t earlier = before.count_in(first_ + i);
+    if (counts_[i] <= earlier) continue;
+    after.bin(first_ + i) = counts_[i] - earlier;
+    after.count_ += counts_[i] - earlier;
+  }
+  after.sum_ = sum_ - before.sum_;
+  after.longest_ = longest_;
+  return after;
+}
+
+std::uint64_t Histogram::count_in(std::size_t i) const {
+  return i < first_ || i - first_ >= counts_.size() ? 0 : counts_[i - first_];
+}
+
+std::uint64_t& Histogram::bin(std::size_t i) {
+  if (counts_.empty()) first_ = i;
+  if (i < first_) {
+    counts_.insert(counts_.begin(), first_ - i, 0);
+    first_ = i;
+  }
+  if (i - first_ >= counts_.size()) counts_.resize(i - first_ + 1);
+  return counts_[i - first_];
 }
 
 std::optional<Duration> Histogram::quantile(double part) const {
-  return quantile_of(counts_, count_, part);
-}
-
-std::optional<Duration> quantile_of(const Histogram::Counts& counts, std::uint64_t count,
-                                    double part) {
-  constexpr auto& kBounds = Histogram::kBounds;
-  if (count == 0) return std::nullopt;
-  const double wanted = part * static_cast<double>(count);
-  double before = 0;
-  for (std::size_t i = 0; i < kBounds.size(); ++i) {
-    const auto here = static_cast<double>(counts[i]);
-    if (here > 0 && before + here >= wanted) {
-      const Duration from = i == 0 ? Duration{} : kBounds[i - 1];
-      const double share = (wanted - before) / here;
-      return from + std::chrono::duration_cast<Duration>((kBounds[i] - from) * share);
-    }
-    before += here;
+  if (count_ == 0) return std::nullopt;
+  const double wanted = part * static_cast<double>(count_);
+  std::uint64_t reached = 0;
+  std::size_t i = first_;
+  for (const std::uint64_t here : counts_) {
+    reached += here;
+    if (here > 0 && static_cast<double>(reached) >= wanted) break;
+    ++i;
   }
-  return kBounds.back();
+  if (i >= kBounds.size()) return longest_;
+  const Duration lower = i == 0 ? Duration{} : kBounds[i - 1];
+  return std::min(longest_, (lower + kBounds[i]) / 2);
 }
 
 std::int64_t Rate::window_of(Time now) {

@@ -4,39 +4,66 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "core/model/types.hpp"
 
 namespace millrace {
 
-/// Counts durations by size: one count for each range between two bounds.
+/// Counts durations in log-linear bins: the steps from one bound to the next are between a 25th and
+/// a 10th of the duration, from 100 µs to 28 h. It takes 8 bytes for each bin between the shortest
+/// and the longest, at most 2.5 kB.
 class Histogram {
  public:
-  static constexpr std::array<Duration, 16> kBounds = {1ms, 5ms, 10ms, 50ms, 100ms, 500ms, 1s, 5s,
-                                                       10s, 30s, 60s,  300s, 30min, 1h,    6h, 24h};
+  /// Steps of 10, 20 and 50 % of the first bound of each decade: so all decades have bounds that
+  /// begin with 1, 2 and 5.
+  static constexpr std::size_t kDecades = 9;
+  static constexpr std::size_t kDecadeBounds = 35;
+  static constexpr std::array<Duration, kDecades* kDecadeBounds + 1> kBounds = [] {
+    std::array<Duration, kDecades * kDecadeBounds + 1> bounds{};
+    Duration bound = 100us;
+    for (std::size_t i = 0; i + 1 < bounds.size(); ++i) {
+      bounds[i] = bound;
+      const std::size_t place = i % kDecadeBounds;
+      // The first bound of the decade is 1, 2 and 5 times less.
+      bound += place < 10 ? bounds[i - place] / 10 : bounds[i - place] / (place < 25 ? 5 : 2);
+    }
+    bounds.back() = bound;
+    return bounds;
+  }();
 
-  /// Element i counts the durations above the bound before it, up to and including `kBounds[i]`.
-  /// The last element counts those above all bounds.
-  using Counts = std::array<std::uint64_t, kBounds.size() + 1>;
+  /// Whether `kBounds[i]` begins with 1, 2 or 5.
+  [[nodiscard]] static constexpr bool is_round(std::size_t i) {
+    const std::size_t place = i % kDecadeBounds;
+    return place == 0 || place == 10 || place == 25;
+  }
 
   void add(Duration took);
+  void add(const Histogram& other);
 
-  [[nodiscard]] const Counts& counts() const { return counts_; }
+  /// What was added after `before`, an earlier state of this one. If it has begun anew since, all.
+  /// Nothing is known of the longest of these alone.
+  [[nodiscard]] Histogram since(const Histogram& before) const;
+
+  /// How many took longer than the bound before `kBounds[i]`, and no longer than this one; of the
+  /// place after the last bound, longer than that.
+  [[nodiscard]] std::uint64_t count_in(std::size_t i) const;
   [[nodiscard]] std::uint64_t count() const { return count_; }
-  /// About the duration that this part of all, from 0 to 1, do not exceed: between two bounds they
-  /// are taken to lie evenly. Beyond the last bound it is that bound. nullopt: there are none.
+
+  /// The duration that this part of all, from 0 to 1, do not exceed: right to 5 % from 100 µs on,
+  /// and never above the longest. nullopt: there are none.
   [[nodiscard]] std::optional<Duration> quantile(double part) const;
   [[nodiscard]] Duration sum() const { return sum_; }
 
  private:
-  Counts counts_{};
+  std::uint64_t& bin(std::size_t i);
+
+  std::vector<std::uint64_t> counts_;  ///< those of the bins from `first_` on
+  std::size_t first_ = 0;
   std::uint64_t count_ = 0;
   Duration sum_{};
+  Duration longest_{};
 };
-
-/// `Histogram::quantile` of these counts, which are `count` in all.
-[[nodiscard]] std::optional<Duration> quantile_of(const Histogram::Counts& counts,
-                                                  std::uint64_t count, double part);
 
 /// How often something happens now. It counts in two windows. The older one weighs less as the
 /// newer one fills. So it needs no timer, and is exact for events at an even pace.

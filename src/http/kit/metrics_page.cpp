@@ -46,7 +46,8 @@ void MetricsPage::histogram(const char* name, const std::string& labels,
   // Buckets of Prometheus count everything up to their bound, ours only what is between two.
   std::uint64_t below = 0;
   for (std::size_t i = 0; i < Histogram::kBounds.size(); ++i) {
-    below += histogram.counts()[i];
+    below += histogram.count_in(i);
+    if (!Histogram::is_round(i)) continue;
     sample(bucket.c_str(),
            concat(labels, comma, "le=\"", number(seconds_of(Histogram::kBounds[i])), "\""),
            concat(below));
@@ -54,6 +55,17 @@ void MetricsPage::histogram(const char* name, const std::string& labels,
   sample(bucket.c_str(), concat(labels, comma, "le=\"+Inf\""), concat(histogram.count()));
   sample(concat(name, "_sum").c_str(), labels, number(seconds_of(histogram.sum())));
   sample(concat(name, "_count").c_str(), labels, concat(histogram.count()));
+}
+
+void MetricsPage::quantiles(const char* name, const std::string& labels,
+                            const Histogram& histogram) {
+  const std::string comma = labels.empty() ? "" : ",";
+  for (const double part : {0.5, 0.95, 0.99}) {
+    const std::optional<Duration> length = histogram.quantile(part);
+    if (!length) return;
+    sample(name, concat(labels, comma, "quantile=\"", number(part), "\""),
+           number(seconds_of(*length)));
+  }
 }
 
 }  // namespace millrace::http

@@ -25,6 +25,8 @@ class MetricsPage {
 
   /// The samples of a histogram, in seconds.
   void histogram(const char* name, const std::string& labels, const Histogram& histogram);
+  /// A sample for each of some parts. Nothing if the histogram has no durations.
+  void quantiles(const char* name, const std::string& labels, const Histogram& histogram);
 
   [[nodiscard]] std::string take() { return std::move(text_); }
 

@@ -29,8 +29,22 @@ TEST_CASE("metrics page: a bucket of a histogram counts all that is below its bo
   MetricsPage page;
   page.histogram("h", "", histogram);
   const std::string text = page.take();
-  CHECK(text.find("h_bucket{le=\"0.001\"} 1\nh_bucket{le=\"0.005\"} 2\n") != text.npos);
+  CHECK(
+      text.find("h_bucket{le=\"0.001\"} 1\nh_bucket{le=\"0.002\"} 1\nh_bucket{le=\"0.005\"} 2\n") !=
+      text.npos);
   CHECK(text.find("h_bucket{le=\"+Inf\"} 2\nh_sum 0.005\nh_count 2\n") != text.npos);
+}
+
+TEST_CASE("metrics page: quantiles of a histogram") {
+  Histogram histogram;
+  MetricsPage page;
+  page.quantiles("h", "a=\"b\"", histogram);
+  for (int i = 0; i < 96; ++i) histogram.add(1s);
+  for (int i = 0; i < 4; ++i) histogram.add(2s);
+  page.quantiles("h", "a=\"b\"", histogram);
+  CHECK(page.take() ==
+        "h{a=\"b\",quantile=\"0.5\"} 0.975\nh{a=\"b\",quantile=\"0.95\"} 0.975\n"
+        "h{a=\"b\",quantile=\"0.99\"} 1.95\n");
 }
 
 }  // namespace millrace::http

@@ -6,36 +6,16 @@
 namespace millrace::http {
 namespace {
 
-Reading::Counts lower_halves(const Histogram::Counts& counts) {
-  Reading::Counts halves{};
-  std::transform(counts.begin(), counts.end(), halves.begin(),
-                 [](std::uint64_t count) { return static_cast<std::uint32_t>(count); });
-  return halves;
+SmallNumber quantile(const Histogram& times, double part) {
+  const std::optional<Duration> length = times.quantile(part);
+  return length ? SmallNumber(static_cast<std::uint64_t>(*length / kTimeUnit)) : SmallNumber();
 }
-
-/// Lengths of what came between two readings.
-struct Times {
-  Histogram::Counts counts{};
-  std::uint64_t count = 0;
-
-  Times(const Reading::Counts& before, const Reading::Counts& now) {
-    for (std::size_t i = 0; i < counts.size(); ++i) {
-      counts[i] = static_cast<std::uint32_t>(now[i] - before[i]);
-      count += counts[i];
-    }
-  }
-
-  [[nodiscard]] SmallNumber quantile(double part) const {
-    const std::optional<Duration> length = quantile_of(counts, count, part);
-    return length ? SmallNumber(static_cast<std::uint64_t>(*length / kTimeUnit)) : SmallNumber();
-  }
-};
 
 /// A part of what came between two readings; the numbers are those of the part.
 Point point_between(const Reading& before, const Reading& now,
                     const std::function<std::uint64_t(std::uint64_t count)>& part) {
-  const Times wait(before.wait, now.wait);
-  const Times run(before.run, now.run);
+  const Histogram wait = now.wait.since(before.wait);
+  const Histogram run = now.run.since(before.run);
   // One that has become smaller began anew, as those of runs do with a FLUSH.
   const auto came = [&part](std::uint64_t from, std::uint64_t to) {
     return SmallNumber(part(to < from ? to : to - from));
@@ -44,10 +24,10 @@ Point point_between(const Reading& before, const Reading& now,
           .enqueued = came(before.enqueued, now.enqueued),
           .processed = came(before.processed, now.processed),
           .failed = came(before.failed, now.failed),
-          .wait_p50 = wait.quantile(0.5),
-          .wait_p95 = wait.quantile(0.95),
-          .run_p50 = run.quantile(0.5),
-          .run_p95 = run.quantile(0.95)};
+          .wait_p50 = quantile(wait, 0.5),
+          .wait_p95 = quantile(wait, 0.95),
+          .run_p50 = quantile(run, 0.5),
+          .run_p95 = quantile(run, 0.95)};
 }
 
 Point nothing() {
@@ -85,22 +65,18 @@ Reading reading_of(const Queue& queue) {
   reading.enqueued = meter.enqueued.total;
   reading.processed = meter.processed.total;
   reading.failed = meter.failed.total;
-  reading.wait = lower_halves(meter.wait.counts());
-  reading.run = lower_halves(meter.run.counts());
+  reading.wait = meter.wait;
+  reading.run = meter.run;
   return reading;
 }
 
 Reading reading_of(const TypeMeter& meter) {
-  Reading reading{.processed = meter.processed.total, .failed = meter.failed.total};
-  reading.run = lower_halves(meter.run.counts());
-  return reading;
+  return {.processed = meter.processed.total, .failed = meter.failed.total, .run = meter.run};
 }
 
 void add_times(const Reading& before, const Reading& now, Reading& sum) {
-  for (std::size_t i = 0; i < sum.wait.size(); ++i) {
-    sum.wait[i] += now.wait[i] - before.wait[i];
-    sum.run[i] += now.run[i] - before.run[i];
-  }
+  sum.wait.add(now.wait.since(before.wait));
+  sum.run.add(now.run.since(before.run));
 }
 
 Line::Line(const Reading& first, const Ends& ends, bool is_old) {

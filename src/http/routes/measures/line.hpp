@@ -63,15 +63,12 @@ using Ends = std::array<std::int64_t, kSpans.size()>;
 
 /// What meters show at a moment. All but `ready` only grows, until a meter begins anew.
 struct Reading {
-  /// As in `Histogram`, modulo 2^32: only differences count.
-  using Counts = std::array<std::uint32_t, Histogram::kBounds.size() + 1>;
-
   std::uint64_t ready = 0;
   std::uint64_t enqueued = 0;
   std::uint64_t processed = 0;  ///< runs that ended, failed ones included
   std::uint64_t failed = 0;
-  Counts wait{};
-  Counts run{};
+  Histogram wait;
+  Histogram run;
 };
 
 [[nodiscard]] Reading reading_of(const Queue& queue);

@@ -245,6 +245,29 @@ void show_queues(const Queues& queues, Time now, MetricsPage& page) {
   }
 }
 
+/// The times that `find` has of each; null: none.
+template <typename Each, typename Find>
+void show_times(std::string_view what, const char* help, const std::vector<Each>& all, Find find,
+                MetricsPage& page) {
+  const std::string name = concat("millrace_", what, "_seconds");
+  page.head(name.c_str(), "histogram", help);
+  for (const Each& each : all) {
+    if (const Histogram* times = find(each)) page.histogram(name.c_str(), each.label, *times);
+  }
+  const std::string quantiles = concat("millrace_", what, "_quantile_seconds");
+  page.head(quantiles.c_str(), "gauge", "What this part of these times do not exceed.");
+  for (const Each& each : all) {
+    if (const Histogram* times = find(each)) page.quantiles(quantiles.c_str(), each.label, *times);
+  }
+}
+
+/// A histogram is 31 lines. Queues that measured nothing would make up most of the page.
+auto times_in(Histogram QueueMeter::*times) {
+  return [times](const Labelled& each) -> const Histogram* {
+    return each.meter && ((*each.meter).*times).count() > 0 ? &((*each.meter).*times) : nullptr;
+  };
+}
+
 void show_meters(const Queues& queues, MetricsPage& page) {
   struct Row {
     const char* name;
@@ -266,17 +289,10 @@ void show_meters(const Queues& queues, MetricsPage& page) {
   for (const Labelled& each : queues.labelled) {
     page.sample("millrace_queue_expired_total", each.label, concat(each.figures.expired));
   }
-  page.head("millrace_wait_seconds", "histogram", "From entering the queue to the reservation.");
-  for (const Labelled& each : queues.labelled) {
-    // A histogram is 19 lines. Queues that measured nothing would make up most of the page.
-    if (each.meter && each.meter->wait.count() > 0)
-      page.histogram("millrace_wait_seconds", each.label, each.meter->wait);
-  }
-  page.head("millrace_run_seconds", "histogram", "From the reservation to the end of the run.");
-  for (const Labelled& each : queues.labelled) {
-    if (each.meter && each.meter->run.count() > 0)
-      page.histogram("millrace_run_seconds", each.label, each.meter->run);
-  }
+  show_times("wait", "From entering the queue to the reservation.", queues.labelled,
+             times_in(&QueueMeter::wait), page);
+  show_times("run", "From the reservation to the end of the run.", queues.labelled,
+             times_in(&QueueMeter::run), page);
 }
 
 void show_types(const std::vector<LabelledType>& types, MetricsPage& page) {
@@ -288,11 +304,9 @@ void show_types(const std::vector<LabelledType>& types, MetricsPage& page) {
   for (const LabelledType& each : types) {
     page.sample("millrace_type_failed_total", each.label, concat(each.meter.failed.total));
   }
-  page.head("millrace_type_run_seconds", "histogram",
-            "From the reservation to the end of the run, by type.");
-  for (const LabelledType& each : types) {
-    page.histogram("millrace_type_run_seconds", each.label, each.meter.run);
-  }
+  show_times(
+      "type_run", "From the reservation to the end of the run, by type.", types,
+      [](const LabelledType& each) { return &each.meter.run; }, page);
 }
 
 void show_totals(const Snapshot& all, MetricsPage& page) {
