@@ -1,5 +1,5 @@
 // The frame around the pages: navigation, keys, theme, and the timer that updates a page.
-import { answeredAt, isReadOnly, serverName } from "./api.js";
+import { answeredAt, get, isReadOnly, part, serverName } from "./api.js";
 import { sentence } from "./format.js";
 import { redrawAll } from "./chart.js";
 import { h, named, show } from "./dom.js";
@@ -144,12 +144,19 @@ function later() {
 const banner = (kind, ...content) =>
   h("div", { class: `banner ${kind}`, role: "alert" }, content);
 
+/** Where the browser's dialog opens. It then leads back to this page. */
+function loginAddress() {
+  const address = new URL("login", document.baseURI);
+  address.searchParams.set("to", `/${location.href.slice(document.baseURI.length)}`);
+  return address.href;
+}
+
 function problem(error) {
   if (error.status === 401)
     return banner(
       "bad",
       "The server asks for a password that this page does not have. ",
-      h("a", { href: location.href, target: "_self" }, "Log in"),
+      h("a", { href: loginAddress(), target: "_self" }, "Log in"),
     );
   if (isRefused(error))
     return banner(
@@ -244,7 +251,27 @@ function turnLive() {
   else load();
 }
 
-function findJob(event) {
+/** So many slices of failed jobs are searched for an error. */
+const SLICES_MAX = 5;
+
+/** The page of the queue, the type or the error of this name; null: there is none. */
+async function pageOf(name) {
+  const ask = (path, query) =>
+    get(path, query).catch((error) => {
+      if (error.status === 404 || error.status === 400) return null;
+      throw error;
+    });
+  if (await ask(`queues/${part(name)}`)) return link(`queues/${part(name)}`);
+  if ((await ask("types", { type: name }))?.types.length > 0) return link(`types/${part(name)}`);
+  for (let cursor = "", slice = 0; cursor !== null && slice < SLICES_MAX; slice += 1) {
+    const errors = await ask("errors", { cursor });
+    if (errors.groups.some(({ type }) => type === name)) return link("errors", { match: name });
+    cursor = errors.next;
+  }
+  return null;
+}
+
+async function findJob(event) {
   event.preventDefault();
   const text = new FormData(event.target).get("find").trim();
   if (!text) return;
@@ -252,6 +279,8 @@ function findJob(event) {
   document.activeElement.blur();
   const [, id] = /^(?:beanstalk-)?(\d+)$/.exec(text) ?? [];
   if (id) return go(link(`jobs/${id}`));
+  const page = /[\s:<>=@]/.test(text) ? null : await pageOf(text).catch(() => null);
+  if (page) return go(page);
   const { params: found, problem } = parse(text);
   if (problem) return notice(`${problem}.`, "bad");
   go(link("jobs", { state: "any", ...found }));
@@ -288,8 +317,8 @@ function drawTop() {
       h("input", {
         name: "find",
         type: "search",
-        placeholder: "Number, jid, type:…",
-        "aria-label": "Find a job by number or jid, or jobs by filters",
+        placeholder: "Number, jid, queue, type, words",
+        "aria-label": "Find a job by number or jid, or anything by words or filters",
         autocomplete: "off",
         spellcheck: "false",
       }),

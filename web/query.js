@@ -31,7 +31,7 @@ const PATH = `${NAMED}(?:\\.${NAMED})*`;
 /** `user.id:42`; the server reads what it says. */
 const ARGUMENTS = new RegExp(`${PATH}:(?:${QUOTED}(?!\\S)|[^\\s"]\\S*)`, "g");
 
-const TOKEN = new RegExp(`([a-z]+)(\\.${PATH})?([:<>])(${QUOTED}|\\S*)|\\S+`, "gi");
+const TOKEN = new RegExp(`([a-z]+)(\\.${PATH})?([:<>=])(${QUOTED}|\\S*)|\\S+`, "gi");
 
 const unquoted = (value) =>
   value[0] === '"' ? value.replace(/^"|"$/g, "").replace(/\\(.)/g, "$1") : value;
@@ -39,16 +39,29 @@ const unquoted = (value) =>
 const quoted = (value) =>
   /[\s"]/.test(value) ? `"${value.replace(/[\\"]/g, (sign) => `\\${sign}`)}"` : value;
 
+const isKnown = (name) =>
+  PARTS.some(([each]) => each === (SAME[name.toLowerCase()] ?? name.toLowerCase()));
+
+/** Words without the name of a filter: one is a number or a jid, others are for bodies. */
+function readWords(words, params) {
+  const negated = words.find((each) => /^-[a-z]+[:<>=]/i.test(each));
+  if (negated) return { problem: `Filters cannot be negated: remove “${negated}”` };
+  if (words.length === 1 && Object.keys(params).length === 0 && !words[0].includes("@"))
+    return { params: { id: words[0] } };
+  if (params.text) return { problem: `Write all words into text:"…", also “${words.join(" ")}”` };
+  return { params: { ...params, text: unquoted(words.join(" ")) } };
+}
+
 /** The filters of a line, and what is wrong with it, if anything is. */
 export function parse(line) {
   const params = {};
-  const words = [...line.matchAll(TOKEN)];
-  for (const [whole, name, inside, sign, value] of words) {
-    if (!name) {
-      // A number or a jid, as in the field at the top.
-      if (words.length === 1) return { params: { id: whole } };
-      return { problem: `“${whole}” is no filter. To search in bodies, write text:${whole}` };
+  const words = [];
+  for (const [whole, name, inside, written, value] of line.matchAll(TOKEN)) {
+    if (!name || (written === "=" && !inside && !isKnown(name))) {
+      words.push(whole);
+      continue;
     }
+    const sign = written === "=" ? ":" : written;
     if (inside && /^args?$/i.test(name)) {
       if (sign !== ":" || !value) return { problem: `Write ${name}${inside}: and a value` };
       // All of them must hold. Quotes stay: the server reads them.
@@ -63,13 +76,13 @@ export function parse(line) {
         problem: `There is no filter “${name}${inside ?? ""}”. Known are ${NAMES.join(" ")}`,
       };
     if (sign !== expected)
-      return { problem: `Write ${wanted}${expected} instead of ${name}${sign}` };
+      return { problem: `Write ${wanted}${expected} instead of ${name}${written}` };
     if (!unquoted(value)) return { problem: `${name}${sign} has no value` };
     params[to] = TIMES.has(to) ? String(Date.parse(unquoted(value))) : unquoted(value);
     if (params[to] === "NaN")
       return { problem: `“${unquoted(value)}” is not a time, as 2026-11-26T10:05:00Z` };
   }
-  return { params };
+  return words.length > 0 ? readWords(words, params) : { params };
 }
 
 /** "2026-11-26T10:05:00Z"; what is no number stays. */

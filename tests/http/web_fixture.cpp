@@ -18,7 +18,7 @@ ReserveRequest request_for(std::string_view queue, Time wait_until) {
 }  // namespace
 
 Request request_of(const std::string& method, const std::string& target) {
-  Request request{.method = method, .path = target.substr(0, target.find('?'))};
+  Request request{.method = method, .target = target, .path = target.substr(0, target.find('?'))};
   std::string query = target.substr(std::min(target.find('?'), target.size() - 1) + 1);
   while (target.find('?') != std::string::npos && !query.empty()) {
     const std::string pair = query.substr(0, query.find('&'));

@@ -31,10 +31,9 @@ const GROUPS_MAX = 1000;
 
 /** Remembers how to call a group: the address has only its hash. */
 export function nameGroup(group, { type, message }) {
+  if (groupNames.has(group)) return;
   if (groupNames.size >= GROUPS_MAX) groupNames.clear();
-  // As the server makes one message of those of a group.
-  const common = message.replace(/[\da-f]{8,}|\d+/gi, "#");
-  groupNames.set(group, common ? `${type}: ${common}` : type);
+  groupNames.set(group, message ? `${type}: ${message}` : type);
 }
 
 /** What a filter looks for, in words. */
@@ -74,7 +73,7 @@ export const said = (params) =>
 /** True for an invalid age. It must match no job: without this filter, all jobs would match. */
 export const isWrong = ({ older_than_s: age }) => Boolean(age) && !seconds(age);
 
-/** Values for a name in the line: queues from the server, others from the list on the screen. */
+/** Values for a name in the line: those that the server knows, and those of the list. */
 async function valuesOf(jobs, name, beginning) {
   const seen = (values) => [...new Set(values.filter((each) => each?.startsWith(beginning)))];
   if (name === "state") return seen([...Object.keys(STATES), "any"]);
@@ -82,8 +81,10 @@ async function valuesOf(jobs, name, beginning) {
     const { queues } = await get("queues", { match: beginning, limit: 8 });
     return queues.map((queue) => queue.name);
   }
-  if (name === "type") return seen(jobs.map(({ type }) => type)).slice(0, 8);
-  if (name === "error") return seen(jobs.map(({ error }) => error?.type)).slice(0, 8);
+  const shown = (list, found) => seen([...list, ...found.map(({ type }) => type)]).slice(0, 8);
+  if (name === "type") return shown(jobs.map(({ type }) => type), (await get("types")).types);
+  if (name === "error")
+    return shown(jobs.map(({ error }) => error?.type), (await get("errors")).groups);
   return [];
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/base64.hpp"
 #include "base/text.hpp"
+#include "http/kit/text.hpp"
 
 namespace millrace::http {
 namespace {
@@ -24,6 +25,34 @@ std::string login_page(std::string_view prefix, std::string_view problem) {
          "<p><a href=\"\">Log in</a></p>\n</div>\n</main>\n</body>\n</html>\n";
 }
 
+/// A browser sends a password by itself with what is in the same folder as the page that asked for
+/// it (RFC 7617, 2.2). So it is asked for at the top, where everything is below, and then leads on.
+constexpr const char* kLoginPath = "/login";
+
+bool is_page(const Request& request) {
+  return !is_change(request) && request.header("x-requested-with").empty() &&
+         request.header("accept").find("text/html") != std::string_view::npos;
+}
+
+Response lead_to(const Request& request, std::string_view target) {
+  Response response = refuse(307, "go to the address in Location");
+  response.headers["Location"] = request.prefix + std::string(target);
+  return response;
+}
+
+Response lead_to_login(const Request& request) {
+  return lead_to(request, std::string(kLoginPath) + "?to=" + percent_encoded(request.target));
+}
+
+/// To the page that was asked for first: one of ours, and not `//another.example`.
+Response lead_on(const Request& request) {
+  const std::string_view to = request.param("to");
+  const bool is_visible =
+      std::all_of(to.begin(), to.end(), [](char c) { return c > ' ' && c < 0x7F; });
+  const bool is_ours = to.starts_with('/') && to.find_first_of("/\\", 1) != 1 && is_visible;
+  return lead_to(request, is_ours ? to : "/");
+}
+
 Response ask_for_password(const Request& request, Login login) {
   const bool is_wrong = login == Login::kWrong;
   Response response = refuse(401, is_wrong ? "the password is wrong" : "a password is needed");
@@ -39,16 +68,19 @@ Response ask_for_password(const Request& request, Login login) {
   return response;
 }
 
-bool is_logged_in(const Request& request, std::string_view password) {
+/// `user:password` (RFC 7617, 2)
+std::optional<std::string> credentials_of(const Request& request) {
   constexpr std::string_view kScheme = "basic ";
   const std::string_view given = request.header("authorization");
-  if (!equals_ignoring_case(given.substr(0, kScheme.size()), kScheme)) return false;
-  const std::optional<std::string> pair = from_base64(trimmed(given.substr(kScheme.size())));
-  if (!pair) return false;
-  // Any user name will do: there is one password.
-  const std::size_t colon = pair->find(':');
-  return colon != std::string::npos &&
-         is_same_secret(std::string_view(*pair).substr(colon + 1), password);
+  if (!equals_ignoring_case(given.substr(0, kScheme.size()), kScheme)) return std::nullopt;
+  std::optional<std::string> pair = from_base64(trimmed(given.substr(kScheme.size())));
+  return pair && pair->find(':') != std::string::npos ? std::move(pair) : std::nullopt;
+}
+
+/// Any user name will do: there is one password.
+bool is_logged_in(const Request& request, std::string_view password) {
+  const std::optional<std::string> pair = credentials_of(request);
+  return pair && is_same_secret(std::string_view(*pair).substr(pair->find(':') + 1), password);
 }
 
 /// A browser says where a request comes from. A client that says nothing is no browser.
@@ -121,6 +153,11 @@ Login login_of(const Request& request, const GuardSettings& settings) {
   return is_logged_in(request, settings.password) ? Login::kRight : Login::kWrong;
 }
 
+std::string user_of(const Request& request) {
+  const std::optional<std::string> pair = credentials_of(request);
+  return pair ? pair->substr(0, pair->find(':')) : "";
+}
+
 bool is_own_host(std::string_view host, const std::vector<std::string>& hosts) {
   std::string name = lower_case(name_in(host));
   if (name.ends_with('.')) name.pop_back();
@@ -139,11 +176,14 @@ std::optional<Response> check(const Request& request, const GuardSettings& setti
   if (is_open_to_all(request) && !is_change(request)) return std::nullopt;
   if (!settings.password.empty()) {
     const Login login = login_of(request, settings);
+    const bool is_deep = request.path.find('/', 1) != std::string::npos;
+    if (login == Login::kNone && is_deep && is_page(request)) return lead_to_login(request);
     if (login != Login::kRight) return ask_for_password(request, login);
   } else if (settings.checks_host && !is_own_host(request.header("host"), settings.hosts)) {
     return refuse(403, "this Host name is not accepted: add it to " + settings.hosts_option);
   }
-  return is_change(request) ? check_change(request, settings) : std::nullopt;
+  if (is_change(request)) return check_change(request, settings);
+  return request.path == kLoginPath ? std::optional(lead_on(request)) : std::nullopt;
 }
 
 void harden(Response& response) {

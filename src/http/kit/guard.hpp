@@ -26,6 +26,8 @@ enum class Login {
   kWrong,
 };
 [[nodiscard]] Login login_of(const Request& request, const GuardSettings& settings);
+/// Who the client says it is, when it gives a password; else empty.
+[[nodiscard]] std::string user_of(const Request& request);
 
 /// The answer that ends the request; nullopt: it may go on. Looks at the password, at the name in
 /// `Host`, at the site from which a browser sends a change, and at the type of a change's body.

@@ -339,6 +339,9 @@ Head read_head(std::string_view head) {
   Head read{.request = {}, .has_odd_path = has_odd_segment(target)};
   Request& request = read.request;
   request.method = line.substr(0, line.find(' '));
+  const bool is_visible =
+      std::all_of(target.begin(), target.end(), [](char c) { return c > ' ' && c < 0x7F; });
+  request.target = is_visible ? target : "/";
   request.path = decoded(path, false);
   request.has_broken_escape = has_broken_escape(target);
   read_query(target.substr(std::min(path.size() + 1, target.size())), request.params);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 
 #include "base/text.hpp"
 #include "http/kit/json.hpp"
@@ -54,34 +53,6 @@ void write_log(const LeadershipFacts& facts, MetricsPage& page) {
               "Servers that share the log and were heard of lately, this one included.",
               as_double(facts.nodes));
   write_appends(log, page);
-}
-
-/// As in an address.
-std::string escaped(std::string_view text, std::string_view kept) {
-  std::string out;
-  for (const char c : text) {
-    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                          (c >= '0' && c <= '9') || kept.find(c) != kept.npos;
-    if (is_plain) {
-      out += c;
-      continue;
-    }
-    char code[4];
-    std::snprintf(code, sizeof code, "%%%02X",
-                  static_cast<unsigned>(static_cast<unsigned char>(c)));
-    out += code;
-  }
-  return out;
-}
-
-std::string target_of(const Request& request) {
-  std::string target = escaped(request.path, "-._~/:@");
-  char before = '?';
-  for (const auto& [name, value] : request.params) {
-    target += concat(std::string(1, before), escaped(name, "-._~"), "=", escaped(value, "-._~"));
-    before = '&';
-  }
-  return target;
 }
 
 }  // namespace
@@ -154,7 +125,7 @@ Response answer_without_log(std::string_view path) {
 Response redirect_to_leader(const Request& request, std::string_view address) {
   if (address.empty()) return refuse(503, "no server leads at present: ask again in a moment");
   Response response = refuse(307, "another server leads: go to the address in Location");
-  response.headers["Location"] = concat("https://", address, target_of(request));
+  response.headers["Location"] = concat("https://", address, request.target);
   response.headers["Cache-Control"] = "no-store";
   return response;
 }

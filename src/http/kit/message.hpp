@@ -17,6 +17,7 @@ namespace millrace::http {
 struct Request {
   std::string method = "GET";
   std::string from;    ///< the client's address
+  std::string target;  ///< path and query as they were sent; "/" if they were not visible ASCII
   std::string path;    ///< decoded, without query
   std::string prefix;  ///< that a reverse proxy has put before it (`X-Script-Name`), or empty
   std::multimap<std::string, std::string> params;  ///< of the query

@@ -114,6 +114,21 @@ export const cases = [
     },
   },
   {
+    title: "a browser that was never here logs in at a link to a queue",
+    async run(test) {
+      await fill(test);
+      const { server, page, context } = test;
+      await server.kill();
+      server.flags = [passwordFlag(server, "secret")];
+      await server.start();
+      await context.setHTTPCredentials({ username: "", password: "secret" });
+      await test.open("queues/mail?span=1h");
+      await page.getByRole("heading", { name: "mail" }).waitFor();
+      assert.equal(page.url(), `${server.base}queues/mail?span=1h`);
+      assert.equal(await page.getByRole("alert").count(), 0);
+    },
+  },
+  {
     title: "a wrong password is said to be wrong, on a page like all others",
     async run(test) {
       const { server } = test;

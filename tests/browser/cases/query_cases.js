@@ -45,7 +45,7 @@ export const cases = [
       await row(page, "Dies").waitFor();
       for (const [text, problem] of [
         ["colour:red", "There is no filter “colour”."],
-        ["type:Dies no key", "“no” is no filter. To search in bodies, write text:no"],
+        ["-type:Dies", "Filters cannot be negated: remove “-type:Dies”"],
         ["age:1h", "Write age> instead of age:"],
         ["type:", "type: has no value"],
       ]) {
@@ -54,7 +54,7 @@ export const cases = [
         assert.equal(await line(page).inputValue(), text);
         await row(page, "Dies").waitFor();
       }
-      await search(page, "type:Dies");
+      await search(page, "type=Dies");
       await gone(page.getByRole("alert"));
       await row(page, "Dies").waitFor();
       const axe = await context.browser().newContext({ bypassCSP: true, reducedMotion: "reduce" });
@@ -86,6 +86,30 @@ export const cases = [
       await until(async () => (await offered("state:retrying type:F")).includes(type), "a type");
       await until(async () => (await offered("queue:br")).includes("queue:broken"), "a queue");
       await until(async () => (await offered("error:T")).includes("error:Timeout"), "an error");
+    },
+  },
+  {
+    title: "the field at the top finds queues, types, errors and words",
+    async run(test) {
+      const { client } = await fill(test);
+      await client.push("crm-00001", "CrmSync", "crm", ["jane@example.com"]);
+      await client.push("done-0001", "Finished", "once");
+      await client.command("ACK", { jid: (await client.fetch("once")).jid });
+      const { page } = test;
+      await test.open("");
+      for (const [text, address] of [
+        ["broken", /queues\/broken$/],
+        ["Finished", /types\/Finished$/],
+        ["KeyError", /errors\?match=KeyError$/],
+        ["jane@example.com", /jobs\?state=any&text=jane%40example.com$/],
+        ["CrmSync", /jobs\?state=any&id=CrmSync$/],
+      ]) {
+        await page.getByLabel("Find a job").fill(text);
+        await page.keyboard.press("Enter");
+        await page.waitForURL(address);
+      }
+      await page.getByRole("link", { name: "Search for “CrmSync” in bodies" }).click();
+      await row(page, "CrmSync").waitFor();
     },
   },
   {

@@ -42,6 +42,37 @@ TEST_CASE("guard: a browser with a wrong password is told that it is wrong, in t
   CHECK(status_of(request_of("GET", "/assets/app.js"), settings) == 401);
 }
 
+TEST_CASE("guard: the password for a page in a folder is asked for at the top") {
+  const GuardSettings settings{.password = "secret"};
+  Request page = with(request_of("GET", "/queues/a%2Fb?state=dead"), "accept", "text/html");
+  page.path = "/queues/a/b";
+  page.prefix = "/mill";
+  const Response login = check(page, settings).value();
+  CHECK(login.status == 307);
+  CHECK(login.headers.at("Location") == "/mill/login?to=%2Fqueues%2Fa%252Fb%3Fstate%3Ddead");
+  // A program is told at once.
+  CHECK(status_of(request_of("GET", "/queues/mail"), settings) == 401);
+  CHECK(status_of(with(page, "x-requested-with", "millrace"), settings) == 401);
+  CHECK(status_of(with(page, "authorization", "Basic OndB"), settings) == 401);
+
+  Request back = with(request_of("GET", "/login"), "accept", "text/html");
+  back.prefix = "/mill";
+  CHECK(status_of(back, settings) == 401);
+  back.headers["authorization"] = "Basic OnNlY3JldA==";
+  CHECK(check(back, settings)->headers.at("Location") == "/mill/");
+  const auto target_with = [&](const std::string& to) {
+    back.params = {{"to", to}};
+    return check(back, settings)->headers.at("Location");
+  };
+  CHECK(target_with("/queues/a%2Fb?state=dead") == "/mill/queues/a%2Fb?state=dead");
+  back.prefix = "";
+  for (const char* foreign : {"//evil.example", "/\\evil.example", "https://evil.example", "evil",
+                              "/a\r\nSet-Cookie: a=b", "/\xc3\xa4"}) {
+    CAPTURE(foreign);
+    CHECK(target_with(foreign) == "/");
+  }
+}
+
 TEST_CASE("guard: a script of a page is refused without the browser's dialog") {
   const Request request =
       with(request_of("GET", "/api/v1/overview"), "x-requested-with", "millrace");

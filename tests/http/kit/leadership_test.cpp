@@ -110,12 +110,11 @@ TEST_CASE("leadership: a server with a log of its own is always the one that ser
 
 TEST_CASE("leadership: a browser is sent to the same page of the leader") {
   Request request;
-  request.path = "/queues/a b\r\n";
-  request.params = {{"state", "dead"}, {"x&", "ä"}};
+  request.target = "/queues/a%2Fb?state=dead&x%26=%C3%A4";
   const Response response = redirect_to_leader(request, "b.example:7420");
   CHECK(response.status == 307);
   CHECK(response.headers.at("Location") ==
-        "https://b.example:7420/queues/a%20b%0D%0A?state=dead&x%26=%C3%A4");
+        "https://b.example:7420/queues/a%2Fb?state=dead&x%26=%C3%A4");
   CHECK(redirect_to_leader(request, "").status == 503);
 }
 
