@@ -5,6 +5,8 @@ import { h, show } from "./dom.js";
 import { count, plural } from "./format.js";
 import { ask, button, complain } from "./ui.js";
 
+/** A person who kills or deletes more jobs than this has to type their number. */
+export const TYPED_MIN = 1000;
 const LOOK_MS = 400;
 const STAYS_MS = 8000;
 const followed = new Set();
@@ -30,9 +32,9 @@ function shortfall({ changed }, agreed, verb) {
 }
 
 /** `agreed`: the number of jobs in the confirmation. */
-function sentence(progress, agreed) {
+function sentence(progress, agreed, spread) {
   const verb = progress.title.split(" ")[0].toLowerCase();
-  const word = DONE[verb] ?? "changed";
+  const word = spread ? `scheduled ${spread}` : (DONE[verb] ?? "changed");
   const changed = `${plural(progress.changed, "job")} ${word}`;
   if (progress.phase === "done")
     return `Done: ${changed}.${shortfall(progress, agreed, verb)}`;
@@ -47,7 +49,7 @@ const cancel = ({ id }) =>
   post(`operations/${id}/cancel`).catch((error) => error.status === 409 || complain(error));
 
 /** Shows the progress of the operation until some seconds after its end. */
-export async function follow(progress, onEnd = () => {}) {
+export async function follow(progress, onEnd = () => {}, spread = null) {
   if (followed.has(progress.id)) return;
   followed.add(progress.id);
   const life = instance;
@@ -66,7 +68,7 @@ export async function follow(progress, onEnd = () => {}) {
             : String(Math.max(1, progress.to_look_at)),
         "aria-label": title,
       }),
-      h("span", {}, sentence(progress, agreed)),
+      h("span", {}, sentence(progress, agreed, spread)),
       progress.phase === "running"
         ? button("Cancel", () => cancel(progress), { kind: "quiet" })
         : button("Dismiss", () => node.remove(), { kind: "quiet" }),
@@ -84,7 +86,7 @@ export async function follow(progress, onEnd = () => {}) {
     if (instance !== life) progress = { ...last, phase: "unknown" };
     draw();
   }
-  onEnd(progress);
+  onEnd(progress, spread);
   if (progress.phase !== "unknown") setTimeout(() => node.remove(), STAYS_MS);
 }
 
@@ -222,17 +224,19 @@ export async function changeAll(action, selection, what, onEnd, to) {
       );
       if (matched === 0) return null;
       const label = `${verb} ${plural(matched, "job")}`;
-      return { label, typed: action === "delete" ? matched : 0 };
+      const isTyped = action === "delete" || (action === "kill" && matched > TYPED_MIN);
+      return { label, typed: isTyped ? matched : 0 };
     },
   });
   if (!agreed) return;
   const seconds = Number(spread?.value ?? 0);
   const pace = seconds > 0 ? { spread_s: seconds } : {};
+  const over = seconds > 0 ? SPREADS.find(([each]) => each === seconds)[1] : null;
   try {
     const begun = await (to
       ? post(to, bounds)
       : post("operations", { action, ...selection, ...bounds, ...pace, ...field?.read() }));
-    follow({ ...begun, title: `${verb} ${what}`, agreed: bounds.at_most }, onEnd);
+    follow({ ...begun, title: `${verb} ${what}`, agreed: bounds.at_most }, onEnd, over);
   } catch (error) {
     complain(error);
   }

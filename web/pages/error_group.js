@@ -3,7 +3,7 @@ import { get } from "../api.js";
 import { add } from "../breakdown.js";
 import { h } from "../dom.js";
 import { ago, count, none, plural } from "../format.js";
-import { VERBS, changeAll } from "../operation.js";
+import { DONE, VERBS, changeAll } from "../operation.js";
 import { link } from "../route.js";
 import {
   badge,
@@ -56,7 +56,7 @@ async function latest(state, query, goesOn, signal) {
   return undefined;
 }
 
-async function load({ args: [group], params }, signal) {
+async function load({ args: [group], params, state: memory }, signal) {
   const query = { group, type: params.type };
   const series = loadSeries(params, { group }, signal);
   const end = performance.now() + COUNT_MS;
@@ -73,8 +73,12 @@ async function load({ args: [group], params }, signal) {
     .sort((a, b) => Date.parse(b.enqueued_at) - Date.parse(a.enqueued_at));
   // It may have left the group meanwhile.
   const job = newest && (await get(`jobs/${newest.id}`, {}, { signal }).catch(() => null));
-  if (job?.error) nameGroup(group, job.error);
-  return { ...sums, isThrough, job: job?.error ? job : null, series: await series };
+  const recorded = await series;
+  const error = job?.error ?? null;
+  // For when no job has it any more. The server remembers what has occurred lately.
+  if (error || recorded.type) memory.error = error ?? recorded;
+  if (memory.error) nameGroup(group, memory.error);
+  return { ...sums, isThrough, job: error ? job : null, series: recorded };
 }
 
 /** When the error occurred, in jobs that have since run well too. */
@@ -114,53 +118,68 @@ function sample(job) {
 
 export default {
   title: "Error",
-  titleOf: (_, data) => (data?.job ? data.job.error.type : "Error"),
+  titleOf: ({ state }) => state.error?.type ?? "Error",
   load,
   render(ctx, { states, queues, types, isThrough, job, series }) {
     const [group] = ctx.args;
     const { type } = ctx.params;
     const atLeast = isThrough ? "" : "at least ";
     const total = states.dead + states.retrying;
+    const { error, done } = ctx.state;
     const crumbs = h("p", { class: "crumbs" }, h("a", { href: link("errors") }, "Errors"));
+    const name = h("span", { class: "type" }, error?.type ?? "Error");
+    const said = error && h("p", { class: "message" }, error.message);
+    const chip =
+      type &&
+      h(
+        "p",
+        {},
+        h(
+          "a",
+          { class: "chip", href: link(`errors/${group}`) },
+          h("span", {}, `Type: ${type}`),
+          h("span", { "aria-label": "remove" }, " ✕"),
+        ),
+      );
     if (total === 0)
       return [
         crumbs,
-        h("h1", {}, "Error"),
-        empty("No failed job has this error any more."),
+        head([name]),
+        said,
+        chip,
+        empty(
+          `${type ? `No failed job of type ${type}` : "No failed job"} has this error any more.`,
+          done && h("p", {}, done),
+        ),
         chartOf(ctx.params, group, series),
       ];
     const those = { states: ["retrying", "dead"], group, ...(type && { type }) };
     const of = type ? ` of type ${type}` : "";
-    const what = `all failed jobs${of} with ${job ? job.error.type : "this error"}`;
+    const what = `all failed jobs${of} with ${error?.type ?? "this error"}`;
+    const after = (action) => ({ changed }, spread) => {
+      const how = spread ? `scheduled ${spread}` : DONE[action];
+      ctx.state.done = `${plural(changed, "job")} ${changed === 1 ? "was" : "were"} ${how}.`;
+      ctx.refresh();
+    };
     const act = (action, kind) =>
       !ctx.isReadOnly &&
-      button(`${VERBS[action]} all`, () => changeAll(action, those, what, ctx.refresh), { kind });
+      button(`${VERBS[action]} all`, () => changeAll(action, those, what, after(action)), { kind });
     const jobs = (state) =>
       jobsLink(states[state], { state, group, type }, `${state} job`, ` with this error`);
     return [
       crumbs,
       head(
         [
-          h("span", { class: "type" }, job ? job.error.type : "Error"),
+          name,
           " ",
           badge(`${atLeast}${plural(total, "job")}`),
         ],
         act("retry", "primary"),
         act("delete", "danger"),
       ),
-      job && h("p", { class: "message" }, job.error.message),
+      said,
       h("p", {}, atLeast, jobs("dead"), " dead, ", atLeast, jobs("retrying"), " retrying"),
-      type &&
-        h(
-          "p",
-          {},
-          h(
-            "a",
-            { class: "chip", href: link(`errors/${group}`) },
-            h("span", {}, `Type: ${type}`),
-            h("span", { "aria-label": "remove" }, " ✕"),
-          ),
-        ),
+      chip,
       chartOf(ctx.params, group, series),
       h(
         "div",

@@ -2,7 +2,7 @@ import { get } from "../api.js";
 import { h } from "../dom.js";
 import { ago, count, none, plural } from "../format.js";
 import { VERBS, changeAll } from "../operation.js";
-import { link } from "../route.js";
+import { link, replace } from "../route.js";
 import { nameGroup } from "./job_filters.js";
 import {
   STATES,
@@ -12,12 +12,14 @@ import {
   figure,
   head,
   jobsLink,
+  pager,
   queueLinks,
   table,
 } from "../ui.js";
 
 /** For so long failures are counted automatically, the rest on request. */
 const COUNT_MS = 1500;
+const PAGE_GROUPS = 50;
 
 /** The states of a failed job that was retried and has not ended yet. */
 const AGAIN = ["ready", "reserved", "scheduled"];
@@ -39,6 +41,7 @@ function merge(known, found) {
 }
 
 async function load({ params, state: memory, draw }, signal) {
+  const { match: _, page: __, ...asked } = params; // these are for what the server has sent
   const groups = new Map();
   let cursor = "",
     looked = 0,
@@ -46,7 +49,7 @@ async function load({ params, state: memory, draw }, signal) {
   const end = performance.now() + COUNT_MS;
   const goesOn = () => memory.wantsAll || performance.now() < end;
   for (let slice = 0; cursor !== null && (slice === 0 || goesOn()); slice += 1) {
-    const page = await get("errors", { ...params, cursor }, { signal });
+    const page = await get("errors", { ...asked, cursor }, { signal });
     merge(groups, page.groups);
     looked += page.looked_at;
     all = Math.max(looked, page.to_look_at); // jobs come and go meanwhile
@@ -97,6 +100,7 @@ function row(ctx, group, atLeast) {
         h("strong", {}, group.type),
       ),
       h("div", { class: "message" }, group.message),
+      group.frame && h("div", { class: "dim" }, group.frame),
     ),
     h("td", { class: "list" }, queueLinks(group.queues)),
     figure(atLeast, jobs("retrying")),
@@ -120,23 +124,60 @@ function row(ctx, group, atLeast) {
   );
 }
 
+/** Whether the words are in its type, message, frame or the name of a queue. */
+function matches({ type, message, frame, queues }, words) {
+  const wanted = words.toLowerCase();
+  const texts = [type, message, frame ?? "", ...queues];
+  return texts.some((text) => text.toLowerCase().includes(wanted));
+}
+
 export default {
   title: "Errors",
   isStill: ({ state }) => state.isLong,
   load,
   render(ctx, { groups, looked, all, isThrough }) {
+    const { params } = ctx;
+    const { match = "" } = params;
+    const found = groups.filter((each) => matches(each, match));
+    const first = (Number(params.page) || 0) * PAGE_GROUPS;
+    const shown = found.slice(first, first + PAGE_GROUPS);
+    const next = first + PAGE_GROUPS < found.length ? first / PAGE_GROUPS + 1 : null;
+    const filter = h("input", {
+      type: "search",
+      value: match,
+      placeholder: "Filter by type, message or queue",
+      "aria-label": "Filter errors by type, message or queue",
+      oninput: (event) =>
+        replace(link("errors", { ...params, page: "", match: event.target.value })),
+    });
+    const more = [
+      !isThrough &&
+        h("span", { class: "dim" }, `${count(looked)} of ${plural(all, "job")} counted.`),
+      !isThrough &&
+        button(
+          "Count all",
+          () => {
+            ctx.state.wantsAll = true;
+            ctx.refresh();
+          },
+          { kind: "plain small" },
+        ),
+      ctx.state.isLong && button("Count again", ctx.refresh, { kind: "quiet small" }),
+    ];
     return [
       head([
         "Errors ",
         h(
           "span",
           { class: "count" },
-          `${isThrough ? "" : "at least "}${plural(groups.length, "group")}`,
+          `${isThrough ? "" : "at least "}${plural(found.length, "group")}`,
         ),
-      ]),
+      ], filter),
       ctx.state.progress && h("p", { class: "progress", role: "status" }, ctx.state.progress),
       groups.length === 0
-        ? empty("No failed jobs. Failures are grouped by error type and message.")
+        ? empty("No failed jobs. Failures are grouped by error type, message and place.")
+        : shown.length === 0
+        ? empty(`No error has “${match}” in its type, message or queues.`)
         : table(
             "Failures by type and message",
             [
@@ -149,29 +190,10 @@ export default {
               ["Latest", "n"],
               ["", "acts"],
             ],
-            groups.map((each) => row(ctx, each, isThrough ? null : "≥ ")),
+            shown.map((each) => row(ctx, each, isThrough ? null : "≥ ")),
             "cards",
           ),
-      h(
-        "div",
-        { class: "pager" },
-        !isThrough &&
-          h(
-            "span",
-            { class: "dim" },
-            `${count(looked)} of ${plural(all, "job")} counted.`,
-          ),
-        !isThrough &&
-          button(
-            "Count all",
-            () => {
-              ctx.state.wantsAll = true;
-              ctx.refresh();
-            },
-            { kind: "plain small" },
-          ),
-        ctx.state.isLong && button("Count again", ctx.refresh, { kind: "quiet small" }),
-      ),
+      pager("errors", params, next, more, "page"),
     ];
   },
 };

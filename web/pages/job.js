@@ -24,6 +24,7 @@ import { nameGroup } from "./job_filters.js";
 import {
   ACTIONS,
   WHY_NO_RETRY,
+  causeOfDeath,
   failures,
   hasExpired,
   priority,
@@ -112,7 +113,7 @@ function story(job) {
       job.when,
       "Died",
       error
-        ? "out of retries, or killed"
+        ? causeOfDeath(error)
         : job.is_pushed ? "killed" : "buried or killed",
     ]);
   steps.sort((a, b) => Date.parse(a[0]) - Date.parse(b[0]));
@@ -120,7 +121,7 @@ function story(job) {
   if (state === "reserved")
     steps.push([job.when, "Reservation expires", "unless the worker reports first"]);
   if (state === "scheduled") steps.push([job.when, "Due", null]);
-  const why = error && [failures(error), error.next_why].filter(Boolean).join(" · ");
+  const why = error && [failures(job), error.next_why].filter(Boolean).join(" · ");
   if (state === "retrying") steps.push([job.when, "Next retry", why]);
   return steps;
 }
@@ -330,7 +331,8 @@ function content(ctx, job) {
   );
 }
 
-function failure({ error }) {
+function failure(job) {
+  const { error } = job;
   if (!error) return null;
   nameGroup(error.group, error);
   return section(
@@ -340,7 +342,7 @@ function failure({ error }) {
     h(
       "p",
       { class: "dim" },
-      `${failures(error)} · `,
+      `${failures(job)} · `,
       h("a", { href: link("jobs", { state: "dead", group: error.group }) }, "dead"),
       " and ",
       h("a", { href: link("jobs", { state: "retrying", group: error.group }) }, "retrying"),

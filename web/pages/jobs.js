@@ -1,7 +1,7 @@
 import { get, part, post, serverNow } from "../api.js";
 import { h } from "../dom.js";
 import { ago, count, plural, short } from "../format.js";
-import { DONE, VERBS, askFor, changeAll } from "../operation.js";
+import { DONE, TYPED_MIN, VERBS, askFor, changeAll } from "../operation.js";
 import { link } from "../route.js";
 import {
   STATES,
@@ -56,10 +56,19 @@ export function args(job) {
   return h("code", { title: text }, text);
 }
 
-/** "3 failures, 22 retries left" */
-export function failures({ failures: n, retries_left: left }) {
+/** Why a job with this error died. */
+export function causeOfDeath({ type, message, retries_left: left }) {
+  if (left === 0) return "out of retries";
+  if (type !== "WorkerLost") return "killed";
+  const lost = Number(/^\d+/.exec(message)?.[0] ?? 1);
+  return `retries skipped: ${plural(lost, "worker")} ${lost === 1 ? "was" : "were"} lost`;
+}
+
+/** "3 failures, 22 retries left". A dead job has none, whatever was left. */
+export function failures({ state, error }) {
+  const { failures: n, retries_left: left } = error;
   const retries = left > 0 ? plural(left, "retry", "retries") : "no retry";
-  return `${plural(n, "failure")}, ${retries} left`;
+  return `${plural(n, "failure")}, ${state === "dead" ? causeOfDeath(error) : `${retries} left`}`;
 }
 
 /** A dead job stays after its time, but the server does not make it ready again. */
@@ -186,7 +195,8 @@ export function pushDialog(ctx, queue, value = exampleOf(queue)) {
     },
   }).then((pushed) => {
     if (!pushed) return;
-    act(async () => {}, `Job ${pushed.id} was pushed.`);
+    const { id } = pushed;
+    act(async () => {}, () => ["Job ", h("a", { href: link(`jobs/${id}`) }, id), " was pushed."]);
     ctx.refresh();
   });
 }
@@ -235,6 +245,9 @@ function selectionBar(ctx, state, jobs, isFiltered, counts) {
   const isHeld = state === "reserved";
   const n = counts?.[state] ?? 0;
   const all = isFiltered ? "all that match" : n === 1 ? "the only one" : `all ${count(n)}`;
+  const forAll = actions.filter(
+    (action) => isFiltered || n <= TYPED_MIN || (action !== "kill" && action !== "delete"),
+  );
   const run = (action) => () => changeSelected(ctx, action);
   const filter = filterOf(ctx.params);
   const those = `all ${STATES[state].name.toLowerCase()} jobs`;
@@ -243,8 +256,8 @@ function selectionBar(ctx, state, jobs, isFiltered, counts) {
       action,
       { states: [state], ...filter, ...(filter.client ? { client: Number(filter.client) } : {}) },
       isFiltered ? `${those} with ${said(ctx.params)}` : those,
-      ({ changed }) => {
-        ctx.state.done = { action, n: changed };
+      ({ changed }, spread) => {
+        ctx.state.done = { action, n: changed, spread };
         ctx.refresh();
       },
     );
@@ -265,11 +278,13 @@ function selectionBar(ctx, state, jobs, isFiltered, counts) {
         ? `${plural(selected.size, "job")} selected:`
         : isHeld
           ? "Select jobs to change them"
-          : "Select jobs, or change all:",
+          : forAll.length === 0
+            ? `Select jobs, or set a filter to change more than ${count(TYPED_MIN)}`
+            : "Select jobs, or change all:",
     ),
     selected.size === 0
       ? !isHeld &&
-        actions.map((action) =>
+        forAll.map((action) =>
           button(`${verbOf(action, state)} ${all}…`, runAll(action), {
             kind: `${kind(action)} small`,
             key: `all-${action}`,
@@ -362,7 +377,7 @@ function row(ctx, jobs, job, state, canSelect) {
           " ",
           h("span", { class: "message" }, error.message),
           " ",
-          h("span", { class: "dim" }, `(${failures(error)})`),
+          h("span", { class: "dim" }, `(${failures(job)})`),
         ),
       hasExpired(job) && h("div", { class: "dim" }, "expired ", ago(job.expires_at)),
       job.reservation &&
@@ -388,12 +403,13 @@ function row(ctx, jobs, job, state, canSelect) {
 const BECOME = { retry: "ready", kill: "dead" };
 
 /** Where the jobs are that were here before the last change. */
-function whereTo({ action, n }, params) {
+function whereTo({ action, n, spread }, params) {
   const [who, are] = [plural(n, "job"), n === 1 ? "is" : "are"];
-  const state = BECOME[action];
+  const state = spread ? "scheduled" : BECOME[action];
   if (!state) return h("p", {}, `${who} ${n === 1 ? "was" : "were"} ${DONE[action]}.`);
   const to = link("jobs", { ...params, cursor: "", state });
-  return h("p", {}, `${who} ${are} ${state} now: `, h("a", { href: to }, `show ${state} jobs`));
+  const now = spread ? `scheduled ${spread}` : `${state} now`;
+  return h("p", {}, `${who} ${are} ${now}: `, h("a", { href: to }, `show ${state} jobs`));
 }
 
 function none(state, params, done) {
@@ -406,7 +422,11 @@ function none(state, params, done) {
       ? " Only the jobs that ended last are remembered."
       : " Jobs that have ended are under Completed.";
     const note = mayBeOver && !after ? where : "";
-    return empty(`No ${what}job matches.${note}`, after);
+    const words = { state: params.state, text: params.id };
+    const inBodies =
+      params.id &&
+      h("p", {}, h("a", { href: link("jobs", words) }, `Search for “${params.id}” in bodies`));
+    return empty(`No ${what}job matches.${note}`, after, inBodies);
   }
   const { name, says } = STATES[state];
   const how = state === "ready" ? " Push one here, or with any client." : "";

@@ -9,20 +9,23 @@
 #include "base/text.hpp"
 #include "http/kit/input.hpp"
 #include "http/kit/text.hpp"
+#include "http/routes/failure_group.hpp"
 #include "http/routes/handlers.hpp"
-#include "http/routes/job_filter.hpp"
 
-/// Failures in groups that differ in numbers only. One request looks at a slice of the failed jobs;
+/// Failures in groups (`failure_group`). One request looks at a slice of the failed jobs;
 /// the client adds the groups of all slices together.
 namespace millrace::http {
 namespace {
 
 /// How many queues are named with a group.
 constexpr std::size_t kQueuesOfErrorMax = 5;
+/// How much is shown of the message and the frame of a group.
+constexpr std::size_t kGroupTextBytesMax = 300;
 
 struct Group {
   std::string type;
   std::string message;
+  std::string frame;
   std::array<std::uint64_t, kJobStateCount> counts{};  ///< by state
   Time first = kNever;
   Time last{};
@@ -43,7 +46,8 @@ void add(const Job& job, const View& view, Groups& groups) {
   // The first job of a group gives it its words and a job to look at.
   if (group.sample == 0) {
     group.type = failure->errtype;
-    group.message = cut(normalized_message(failure->message), 300);
+    group.message = cut(normalized_message(failure->message), kGroupTextBytesMax);
+    group.frame = cut(normalized_frame(*failure), kGroupTextBytesMax);
     group.sample = job.id;
   }
   ++group.counts[static_cast<std::size_t>(job.state)];
@@ -65,6 +69,7 @@ Json show(const Groups& groups, WallClock clock) {
     all.push_back({{"group", each->first},
                    {"type", group.type},
                    {"message", group.message},
+                   {"frame", text_or_null(group.frame)},
                    {"first_at", show_time(group.first, clock)},
                    {"last_at", show_time(group.last, clock)},
                    {"sample", group.sample},

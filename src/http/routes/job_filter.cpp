@@ -14,6 +14,7 @@
 #include "http/kit/json.hpp"
 #include "http/kit/text.hpp"
 #include "http/routes/arg_search.hpp"
+#include "http/routes/failure_group.hpp"
 
 namespace millrace::http {
 namespace {
@@ -132,27 +133,6 @@ class BodySearch {
   JobId found_ = 0;     ///< the last one in whose body it was found
   std::size_t read_bytes_ = 0;
 };
-
-/// Calls `add` with each byte of `normalized_message`.
-template <typename Add>
-void normalize(std::string_view message, Add add) {
-  constexpr std::size_t kHexWordBytesMin = 8;
-  std::size_t i = 0;
-  while (i < message.size()) {
-    std::size_t end = i;
-    while (end < message.size() && is_hex_digit(message[end])) ++end;
-    // Ids and addresses: messages that differ in them are one group.
-    if (end - i >= kHexWordBytesMin) {
-      add('#');
-      i = end;
-    } else if (is_digit(message[i])) {
-      add('#');
-      while (i < message.size() && is_digit(message[i])) ++i;
-    } else {
-      add(message[i++]);
-    }
-  }
-}
 
 std::vector<ArgPath> paths_of(const JobFilter& filter) {
   return filter.arg ? parse_args(*filter.arg).value() : std::vector<ArgPath>();
@@ -294,27 +274,6 @@ JobBatchId batch_of(const JobFilter& filter) {
 JobMatcher make_matcher(const JobFilter& filter, const JobReading& reading, Time now) {
   if (filter.is_empty()) return {};
   return Matcher(filter, reading, now);
-}
-
-std::string normalized_message(std::string_view message) {
-  std::string out;
-  normalize(message, [&out](char byte) { out += byte; });
-  return out;
-}
-
-std::uint64_t failure_group_number(const Failure& failure) {
-  // No text that is UTF-8 has this byte: it keeps the two apart.
-  constexpr unsigned char kEnd = 0xFF;
-  Fnv1a hash;
-  hash.add(failure.errtype);
-  hash.add(kEnd);
-  normalize(failure.message, [&hash](char byte) { hash.add(static_cast<unsigned char>(byte)); });
-  hash.add(kEnd);
-  return hash.value();
-}
-
-std::string failure_group(const Failure& failure) {
-  return hex(failure_group_number(failure));
 }
 
 }  // namespace millrace::http

@@ -74,13 +74,4 @@ inline constexpr std::size_t kFilterBytesMax = 1024;
 /// not suffice is to be asked about again before any other one.
 [[nodiscard]] JobMatcher make_matcher(const JobFilter& filter, const JobReading& reading, Time now);
 
-/// The group of a failure, 16 hexadecimal digits: the same for failures that differ in numbers
-/// only, in every process and version, since links name it.
-[[nodiscard]] std::string failure_group(const Failure& failure);
-/// The same as a number.
-[[nodiscard]] std::uint64_t failure_group_number(const Failure& failure);
-
-/// The message with each run of digits, and each word of eight or more hexadecimal digits, as `#`.
-[[nodiscard]] std::string normalized_message(std::string_view message);
-
 }  // namespace millrace::http

@@ -39,7 +39,7 @@ export const cases = [
       const dialog = page.getByRole("dialog");
       await dialog.getByLabel("Enqueue them").selectOption("over 10 minutes");
       await dialog.getByRole("button", { name: "Retry 4 jobs" }).click();
-      await page.getByText("Done: 4 jobs retried.").waitFor();
+      await page.getByText("Done: 4 jobs scheduled over 10 minutes.").waitFor();
       const { ready, scheduled, dead } = await counts(test);
       assert.deepEqual([ready, scheduled, dead], [1, 3, 0]);
     },
@@ -80,15 +80,35 @@ export const cases = [
       await fill(test);
       const { page } = test;
       await test.open("jobs?state=ready");
-      await page.getByRole("button", { name: "Kill all 1,280" }).click();
+      await page.getByRole("button", { name: "Move all 1,280" }).click();
       const dialog = page.getByRole("dialog");
-      await dialog.getByText("1,280 jobs will become dead").waitFor();
+      await dialog.getByText("1,280 jobs will be moved").waitFor();
       await dialog.getByText("By type").waitFor();
       const [queues, types] = await parts(dialog);
       assert.deepEqual(queues.slice(0, 2), ["mail", "1,200"]);
       assert.deepEqual(queues.slice(-2), ["others", "40"]);
       assert.deepEqual(types, ["SendMail", "900", "Resize", "380"]);
-      assert.ok(await dialog.getByRole("button", { name: "Kill 1,280 jobs" }).isEnabled());
+      assert.ok(await dialog.getByRole("button", { name: "Move 1,280 jobs" }).isEnabled());
+    },
+  },
+  {
+    title: "more than 1,000 jobs are killed only with a filter, once their number is typed",
+    async run(test) {
+      await fill(test);
+      const { page } = test;
+      await test.open("jobs?state=ready");
+      await page.getByRole("button", { name: "Move all 1,280" }).waitFor();
+      assert.equal(await page.getByRole("button", { name: "Kill all" }).count(), 0);
+      assert.equal(await page.getByRole("button", { name: "Delete all" }).count(), 0);
+      await test.open("jobs?state=ready&queue=mail");
+      await page.getByRole("button", { name: "Kill all that match" }).click();
+      const dialog = page.getByRole("dialog");
+      const kill = dialog.getByRole("button", { name: "Kill 1,200 jobs" });
+      await kill.waitFor();
+      assert.ok(await kill.isDisabled());
+      await dialog.getByRole("textbox").fill("1200");
+      await kill.click();
+      await page.getByText("Done: 1,200 jobs killed.").waitFor();
     },
   },
   {

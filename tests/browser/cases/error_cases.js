@@ -51,6 +51,67 @@ export const cases = [
     },
   },
   {
+    title: "errors that differ in ids and names are one, and are found by words",
+    async run(test) {
+      const client = await faktory(test, "worker-1");
+      for (let i = 0; i < 60; i += 1) {
+        await client.push(`fails-${1000 + i}`, "Sync", "crm");
+        const uuid = `3f2504e0-4f${String(i).padStart(2, "0")}-41d3-9a0c-0305e82c3301`;
+        await client.fail("crm", "NotFound", `no user ${uuid} 'Jane ${i}'`);
+      }
+      for (let i = 0; i < 60; i += 1) {
+        await client.push(`other-${1000 + i}`, "Mail", "mail");
+        const letters = String.fromCharCode(97 + (i % 26), 97 + Math.floor(i / 26));
+        await client.fail("mail", `Error-${letters}`, "broken");
+      }
+      const { page } = test;
+      await test.open("errors");
+      await page.getByText("61 groups").waitFor();
+      assert.equal(await page.locator("tbody tr").count(), 50);
+      await row(page, "no user # #").getByText("60", { exact: true }).waitFor();
+      await page.getByRole("link", { name: "Next page" }).click();
+      await gone(row(page, "no user # #"));
+      assert.equal(await page.locator("tbody tr").count(), 11);
+      await page.getByLabel("Filter errors").fill("crm");
+      await page.getByText("1 group", { exact: true }).waitFor();
+      await row(page, "NotFound").waitFor();
+      await page.getByLabel("Filter errors").fill("nothing has this");
+      await page.getByText("No error has “nothing has this”").waitFor();
+    },
+  },
+  {
+    title: "a link to an error that no job has any more says which it was",
+    async run(test) {
+      await fill(test);
+      const group = await groupOf(test, "KeyError");
+      const [{ jobs }] = [await test.server.api("jobs?state=retrying&error=KeyError")];
+      const killed = await fetch(`${test.server.base}api/v1/jobs/${jobs[0].id}/delete`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+      });
+      assert.equal(killed.status, 200);
+      await test.open(`errors/${group}`);
+      await test.page.getByRole("heading", { name: "KeyError" }).waitFor();
+      await test.page.getByText("no key").waitFor();
+    },
+  },
+  {
+    title: "an error whose retry is spread says that its jobs are scheduled",
+    async run(test) {
+      await fill(test);
+      const { page } = test;
+      await test.open("jobs?state=retrying");
+      await page.getByRole("button", { name: "Retry all 3" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByLabel("Enqueue them").selectOption("over 10 minutes");
+      await dialog.getByRole("button", { name: "Retry 3 jobs" }).click();
+      await page.getByText("3 jobs are scheduled over 10 minutes").waitFor();
+      await page.getByText("Done: 3 jobs scheduled over 10 minutes.").waitFor();
+      await page.getByRole("link", { name: "show scheduled jobs" }).click();
+      await row(page, "Sync").first().waitFor();
+    },
+  },
+  {
     title: "an error is retried whole, or those of one type",
     async run(test) {
       await fill(test);
@@ -60,7 +121,11 @@ export const cases = [
       const dialog = page.getByRole("dialog", { name: "of type SendMail with Timeout" });
       await dialog.getByRole("button", { name: "Retry 2 jobs" }).click();
       await page.getByText("Done: 2 jobs retried.").waitFor();
-      await page.getByText("No failed job has this error any more.").waitFor();
+      // What the page is about stays, and what has happened.
+      await page.getByText("No failed job of type SendMail has this error any more.").waitFor();
+      await page.getByText("2 jobs were retried.").waitFor();
+      await page.getByRole("heading", { name: "Timeout" }).waitFor();
+      await page.getByText("Type: SendMail").waitFor();
       assert.equal((await counts(test)).ready, 2);
       assert.equal((await counts(test)).retrying, 2);
     },

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "http/routes/job_filter.hpp"
+#include "base/text.hpp"
+#include "http/routes/failure_group.hpp"
 
 namespace millrace::http {
 namespace {
@@ -21,14 +22,15 @@ std::size_t place_of(std::size_t span, std::int64_t interval) {
 }  // namespace
 
 void FailureSeries::on_failed(const Failure& failure, Time now) {
-  Group* const group = find_or_admit(failure_group_number(failure), now);
+  Group* const group = find_or_admit(failure, now);
   if (group == nullptr) return;
   group->last_at = now;
   const Ends ends = ends_at(now);
   for (std::size_t i = 0; i < kSpans.size(); ++i) count_in(*group, i, ends[i]);
 }
 
-FailureSeries::Group* FailureSeries::find_or_admit(std::uint64_t number, Time now) {
+FailureSeries::Group* FailureSeries::find_or_admit(const Failure& failure, Time now) {
+  const std::uint64_t number = failure_group_number(failure);
   const auto found = places_.find(number);
   if (found != places_.end()) {
     groups_.splice(groups_.begin(), groups_, found->second);
@@ -39,7 +41,11 @@ FailureSeries::Group* FailureSeries::find_or_admit(std::uint64_t number, Time no
     places_.erase(groups_.back().number);
     groups_.pop_back();
   }
-  groups_.push_front({.number = number, .last_at = now});
+  groups_.push_front(
+      {.number = number,
+       .name = {.type = std::string(cut(failure.errtype, kNameBytesMax)),
+                .message = std::string(cut(normalized_message(failure.message), kNameBytesMax))},
+       .last_at = now});
   const Ends ends = ends_at(now);
   for (std::size_t i = 0; i < kSpans.size(); ++i) {
     groups_.front().rings[i] = {.begin = ends[i], .last = ends[i]};
@@ -60,6 +66,11 @@ void FailureSeries::count_in(Group& group, std::size_t span, std::int64_t interv
     ring.current = 0;
   }
   group.points[place_of(span, interval)] = SmallNumber(++ring.current);
+}
+
+const FailureSeries::Name* FailureSeries::name(std::uint64_t group) const {
+  const auto found = places_.find(group);
+  return found == places_.end() ? nullptr : &found->second->name;
 }
 
 std::optional<std::vector<std::uint64_t>> FailureSeries::counts(std::uint64_t group,

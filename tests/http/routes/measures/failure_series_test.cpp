@@ -3,7 +3,7 @@
 #include <numeric>
 #include <string>
 
-#include "http/routes/job_filter.hpp"
+#include "http/routes/failure_group.hpp"
 #include "http/web_fixture.hpp"
 #include "support/doctest.hpp"
 
