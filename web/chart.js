@@ -190,7 +190,7 @@ function chosen({ chart: { times }, pin }) {
   return at < 0 ? null : at;
 }
 
-/** Links to the jobs of a point, by line: [{text, href}]. */
+/** Links to the jobs of a point, by line: [{text, href}]; no `href`: they are not kept. */
 function linksAt({ times, series, step_s: step }, i) {
   const from = times[i - 1] ?? times[i] - step;
   return series.map(({ values, jobs, counts = values }) =>
@@ -216,7 +216,9 @@ function jobsThen(entry) {
     { class: "then", role: "status" },
     `${begin} to ${moment(chart, at)}: `,
     links.size === 0 && "no jobs",
-    [...links].map(([href, text]) => h("a", { href, "data-key": text }, text)),
+    [...links].map(([href, text]) =>
+      href ? h("a", { href, "data-key": text }, text) : h("span", { class: "dim" }, text),
+    ),
     h(
       "button",
       { type: "button", class: "quiet small", "aria-label": "Forget this point", onclick: close },
@@ -235,7 +237,9 @@ function numbers({ chart, isOpen, name }) {
       values[i] === null ? "–" : format(values[i]),
       all[k].map(({ text, short, href }) => [
         " ",
-        h("a", { href, "aria-label": text }, short),
+        href
+          ? h("a", { href, "aria-label": text }, short)
+          : h("span", { class: "dim", title: text }, short),
       ]),
     );
   const step = Math.max(1, Math.ceil(times.length / ROWS_MAX));

@@ -64,6 +64,7 @@ const row = (change) =>
     h(
       "td",
       {},
+      change.user && h("div", {}, h("strong", { class: "name" }, change.user)),
       h("div", {}, h("span", { class: "name" }, change.client || change.protocol)),
       h("div", { class: "dim" }, h("span", { class: "name" }, change.from)),
     ),

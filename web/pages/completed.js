@@ -94,11 +94,13 @@ function filters(params) {
   );
 }
 
-function nothing(params, { kept, limits }) {
+const reach = ({ since }) => `since ${shownTime(Date.parse(since))}`;
+
+function nothing(params, { kept, since, limits }) {
   if (limits.jobs === 0)
     return empty("The server keeps no completed jobs: it was started with --keep-finished 0.");
   if (params.cursor) return empty("No more completed jobs.");
-  if (kept > 0) return empty("No completed job matches.");
+  if (kept > 0) return empty(`No completed job matches. They are kept ${reach({ since })}.`);
   const time = span(limits.seconds);
   return empty(`No job has ended in the last ${time}, or since the server started.`);
 }
@@ -125,7 +127,9 @@ export default {
     const { cursor: _, ...filter } = params;
     const isFiltered = Object.keys(filter).length > 0;
     return [
-      head(["Completed jobs ", !isFiltered && h("span", { class: "count" }, count(kept))]),
+      head(["Completed jobs ", !isFiltered && h("span", { class: "count" }, count(kept))], [
+        kept > 0 && h("span", { class: "dim" }, reach(found)),
+      ]),
       tabs({ queue: params.queue, type: params.type }, "completed", counts),
       filters(params),
       jobs.length > 0

@@ -1,6 +1,7 @@
 import { get, part, post } from "../api.js";
 import { h } from "../dom.js";
-import { ago, count, inZone, none } from "../format.js";
+import { ago, count, inZone, none, span } from "../format.js";
+import { outcomeBadge } from "../parts/outcomes.js";
 import { link } from "../route.js";
 import {
   act,
@@ -36,10 +37,12 @@ export const idleBadges = ({ is_enabled: isEnabled, is_paused: isPaused }) => [
 ];
 
 /** What became of the job of a run. */
-export function outcome({ id, state, problem }) {
+export function outcome({ id, state, problem, outcome: end, took_s: took }) {
   if (problem !== null) return [sign("✕", "bad"), h("span", { class: "bad" }, " refused")];
-  if (state === null) return h("span", { class: "dim" }, "ended");
-  return h("a", { href: link(`jobs/${id}`) }, stateBadge(state));
+  if (state === null && end === null)
+    return h("span", { class: "dim", title: "The server no longer remembers how" }, "ended");
+  const shown = state === null ? outcomeBadge(end) : stateBadge(state);
+  return [h("a", { href: link(`jobs/${id}`) }, shown), took !== null && ` in ${span(took)}`];
 }
 
 export async function runNow(ctx, entry) {

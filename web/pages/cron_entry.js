@@ -43,7 +43,7 @@ function run(each) {
     { "data-key": `${each.at} ${jid}` },
     h("td", { class: "line" }, ago(each.at), late(each)),
     h("td", { class: "line" }, each.is_by_hand ? "by hand" : "by schedule"),
-    h("td", {}, each.state ? h("a", { href: link(`jobs/${id}`) }, jid) : idOf(jid)),
+    h("td", {}, each.state || each.outcome ? h("a", { href: link(`jobs/${id}`) }, jid) : idOf(jid)),
     h(
       "td",
       { class: "wide" },

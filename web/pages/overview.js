@@ -263,7 +263,9 @@ export default {
             "server",
             "Jobs per second",
             // The shortest span has points every two seconds too.
-            spanOf(params) === "15m" ? speedsNow(trend.samples) : speedsOf(series),
+            spanOf(params) === "15m"
+              ? { ...speedsNow(trend.samples), since: series.finished_since }
+              : speedsOf(series),
           ),
           lengthChart("server", "Wait of jobs", series, "wait"),
         ),

@@ -223,6 +223,7 @@ export default {
   render(ctx, { queues, total, totals, next }) {
     const { params } = ctx;
     const asListed = { ...params, cursor: "", order: "" };
+    const matched = `${count(queues.length)}${next || params.cursor ? "+" : ""} of ${count(total)}`;
     const filter = h("input", {
       type: "search",
       value: params.match ?? "",
@@ -242,14 +243,14 @@ export default {
             ],
             queues.map((each) => row(ctx, each)),
             "cards",
-            sums(total, totals),
+            !params.match && sums(total, totals), // they are of all queues
           )
         : params.match
           ? empty(`No queue has “${params.match}” in its name.`)
           : empty("No queues yet. The first job creates one.");
     return [
       head(
-        ["Queues ", h("span", { class: "count" }, count(total))],
+        ["Queues ", h("span", { class: "count" }, params.match ? matched : count(total))],
         choices("Order", "sort", ORDERS, orderOf(params).sort, asListed),
         filter,
       ),

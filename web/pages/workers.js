@@ -81,7 +81,7 @@ function worker(ctx, each) {
           `${plural(each.jobs, "job")}, none finished for `,
           age(each.stuck_since),
         ),
-      each.queues.length > 0 && h("div", { class: "dim" }, `Queues: ${namesOf(each.queues)}`),
+      each.queues.length > 0 && h("div", { class: "dim" }, `Queues: ${namesOf(each)}`),
     ),
     h("td", {}, badge(state, ...STATES[state])),
     figure(

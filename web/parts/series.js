@@ -50,14 +50,20 @@ const within = (name, from, to) => ({
   [`${name}_until_ms`]: Math.round(to * MS),
 });
 
-/** Jobs that were done, or that failed, within a time in seconds. `of` are the filters besides. */
-const doneJobs = (of) => (from, to) => [
-  {
-    text: "Completed jobs",
-    short: "jobs",
-    href: link("completed", { ...of, outcome: "done", ...within("ended", from, to) }),
-  },
-];
+/**
+ * Jobs that were done, or that failed, within a time in seconds. `of` are the filters besides;
+ * jobs that were done before `since` are not kept.
+ */
+const doneJobs = (of, since) => (from, to) =>
+  since && to * MS <= Date.parse(since)
+    ? [{ text: "Completed jobs of this time are no longer kept", short: "not kept" }]
+    : [
+        {
+          text: "Completed jobs",
+          short: "jobs",
+          href: link("completed", { ...of, outcome: "done", ...within("ended", from, to) }),
+        },
+      ];
 const failedJobs = (of) => (from, to) =>
   ["retrying", "dead"].map((state) => ({
     text: `Failed jobs, ${state}`,
@@ -118,7 +124,7 @@ export const speedChart = (name, title, speeds, of = {}) =>
         fill: true,
         values: speeds.processed,
         counts: speeds.processed.map((n, i) => n - speeds.failed[i]),
-        jobs: doneJobs(of),
+        jobs: doneJobs(of, speeds.since),
       },
       { label: "Failed", color: "bad", dash: true, values: speeds.failed, jobs: failedJobs(of) },
       speeds.enqueued && { label: "Enqueued", color: "ready", values: speeds.enqueued },
@@ -133,6 +139,7 @@ export function speedsOf(series) {
   return {
     times: timesOf(series),
     step_s: series.interval_s,
+    since: series.finished_since,
     processed: perSecond(processed),
     failed: perSecond(failed),
     enqueued: perSecond(enqueued),
@@ -164,7 +171,7 @@ export const failuresChart = (name, series, of) =>
 
 /** How long jobs waited or ran: `what` is "wait" or "run". */
 export function lengthChart(name, title, series, what, of = {}) {
-  const jobs = what === "run" ? doneJobs(of) : null;
+  const jobs = what === "run" ? doneJobs(of, series.finished_since) : null;
   const [of50, of95] = [series[`${what}_p50_s`], series[`${what}_p95_s`]];
   return one(
     name,

@@ -15,5 +15,8 @@ export function servedBy({ workers, watchers, is_served: isServed, reserved }) {
   return reserved > 0 ? "all busy" : "none";
 }
 
-/** Names of queues in a row. */
-export const namesOf = (queues) => queues.join(", ");
+/** The names of a worker's queues in a row. The server sends the first 20. */
+export function namesOf({ queues, queue_count: all }) {
+  const more = all - queues.length;
+  return queues.join(", ") + (more > 0 ? ` and ${count(more)} more` : "");
+}

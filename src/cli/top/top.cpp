@@ -104,7 +104,7 @@ class Top {
   void draw() {
     TopChoice shown = choice_;
     const std::string late = "no answer for " + std::to_string(asked_for_ / 1s) + " s";
-    if (is_late()) shown.message = late + ": the figures are old";
+    if (is_late() && pause_asked_.empty()) shown.message = late + ": the figures are old";
     if (!has_data_) {
       const std::string& url = session_.api.shown_url();
       return screen_.draw({{"Millrace at " + url + " is asked"}, {is_late() ? late : ""}});
@@ -115,6 +115,7 @@ class Top {
 
   void take(const Screen::Input& input) {
     if (failed_ == Exit::kDone) choice_.message.clear();
+    if (!pause_asked_.empty()) return answer_question(input);
     if (choice_.is_typing) {
       type(input);
     } else if (input.key == Key::kText) {
@@ -161,28 +162,35 @@ class Top {
     choice_.queue = names[static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(at, 0, size - 1))];
   }
 
-  /// The queue that is marked now is to be paused or resumed, when the server can be asked.
+  /// The queue that is marked now is to be resumed, when the server can be asked; or a question is
+  /// to be answered before it is paused, since that stops work.
   void mark_turn() {
     const std::vector<std::string> names = shown_queues(data_, choice_);
     if (names.empty() || turns_.size() == kTurnsMax) return;
     const bool is_there = std::ranges::find(names, choice_.queue) != names.end();
     // From now on it stays marked, wherever the order puts it.
     if (!is_there) choice_.queue = names.front();
-    turns_.push_back(choice_.queue);
+    const Json* const queue = find_queue(choice_.queue);
+    if (queue == nullptr) return;
+    if (is_at(*queue, "is_paused")) return turns_.push_back({choice_.queue, false});
+    pause_asked_ = choice_.queue;
+    choice_.message = "pause " + harmless(pause_asked_) + "? y pauses it, any other key does not";
+  }
+
+  void answer_question(const Screen::Input& input) {
+    const std::string name = std::exchange(pause_asked_, "");
+    if (input.key == Key::kText && input.text == "y") turns_.push_back({name, true});
   }
 
   void turn_queue() {
-    const std::string name = turns_.front();
+    const auto [name, pauses] = turns_.front();
     turns_.pop_front();
-    Json* const queue = find_queue(name);
-    if (queue == nullptr) return;
-    const bool is_paused = is_at(*queue, "is_paused");
-    ask([this, name, is_paused]() -> Answered {
+    ask([this, name = name, pauses = pauses]() -> Answered {
       const auto turned =
-          session_.api.post("queues/" + path_part(name) + (is_paused ? "/resume" : "/pause"), "{}");
+          session_.api.post("queues/" + path_part(name) + (pauses ? "/pause" : "/resume"), "{}");
       const std::string text =
-          turned ? name + (is_paused ? " is resumed" : " is paused") : turned.error().text;
-      return [this, name, text, is_paused = turned ? !is_paused : is_paused] {
+          turned ? name + (pauses ? " is paused" : " is resumed") : turned.error().text;
+      return [this, name, text, is_paused = turned ? pauses : !pauses] {
         choice_.message = harmless(text);
         // The next press may come before the next look.
         if (Json* const now = find_queue(name)) (*now)["is_paused"] = is_paused;
@@ -210,8 +218,14 @@ class Top {
   bool has_data_ = false;
   bool is_over_ = false;
   bool wants_look_ = false;
-  std::deque<std::string> turns_;  ///< queues to pause or resume, one after the other
-  Exit failed_ = Exit::kDone;      ///< how the last look failed
+  /// A queue that is to be paused or resumed.
+  struct Turn {
+    std::string queue;
+    bool pauses;
+  };
+  std::deque<Turn> turns_;     ///< one after the other
+  std::string pause_asked_;    ///< the queue of the question on the screen; empty: there is none
+  Exit failed_ = Exit::kDone;  ///< how the last look failed
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/long_text.hpp"
+#include "base/text.hpp"
 #include "core/model/features/lock_secret.hpp"
 #include "core/model/job.hpp"
 #include "core/model/wall_clock.hpp"
@@ -116,7 +117,7 @@ class WorkUnitFormat {
     const std::string_view body = job.body_view();
     return {.jid = identify(job).jid,
             .type = type_of(job).name,
-            .args = std::string(body.substr(0, kSummaryArgsBytes)),
+            .args = std::string(cut(body, kSummaryArgsBytes)),
             .is_cut = body.size() > kSummaryArgsBytes};
   }
 

@@ -184,7 +184,7 @@ std::size_t end_of_value(std::string_view json) {
 
 void set_args(std::string_view args, WorkUnitFormat::Summary& summary) {
   // Cut before it is searched: args may be megabytes.
-  const std::string_view shown = args.substr(0, WorkUnitFormat::kSummaryArgsBytes);
+  const std::string_view shown = cut(args, WorkUnitFormat::kSummaryArgsBytes);
   const std::size_t end = end_of_value(shown);
   summary.is_cut = end == shown.size() && args.size() > shown.size();
   summary.args = shown.substr(0, end);
@@ -254,7 +254,7 @@ WorkUnitFormat::Summary WorkUnits::summarize(const Job& job) const {
   // A damaged body has no type that anybody should believe.
   if (job.kind == JobKind::kBytes) summary.type = type_of(job).name;
   if (summary.type.empty()) summary.type = "beanstalk";
-  summary.args = body.substr(0, kSummaryArgsBytes);
+  summary.args = cut(body, kSummaryArgsBytes);
   summary.is_cut = body.size() > kSummaryArgsBytes;
   // It is shown as plain bytes then, like any other body.
   if (body.size() > kSummaryBodyBytesMax) return summary;

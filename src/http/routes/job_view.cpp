@@ -208,7 +208,7 @@ Json row_of(const Job& job, const Site& site) {
   row["is_pushed"] = job.kind == JobKind::kWorkUnit;
   row["queue"] = site.broker.view().queues().at(job.queue).name;
   row["state"] = name_of(job.state);
-  row["args"] = text_of(cut(summary.args, WorkUnitFormat::kSummaryArgsBytes));
+  row["args"] = text_of(summary.args);
   row["is_cut"] = summary.is_cut;
   row["pri"] = job.pri;
   row["created_at"] = show_time(job.created_at, clock);
@@ -268,6 +268,11 @@ std::string write_detail(const Job& job, const Site& site, Time now) {
   // Without its closing brace: the work unit is appended as it is.
   text.pop_back();
   return concat(text, ",\"work_unit\":", is_utf8(unit) && !unit.empty() ? unit : "null", "}");
+}
+
+Json show_kept_since(const View& view, Time now) {
+  const std::optional<Time> since = view.finished().kept_since(now);
+  return since ? show_time(*since, view.wall_clock()) : Json(nullptr);
 }
 
 std::string_view outcome_of(JobEnd how) {

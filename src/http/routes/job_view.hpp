@@ -33,6 +33,9 @@ inline constexpr std::size_t kErrorShownBytesMax = 300;
 
 /// `done`, `dropped`, `deleted` or `expired`.
 [[nodiscard]] std::string_view outcome_of(JobEnd how);
+
+/// When the first of the ended jobs ended that are still remembered, or null.
+[[nodiscard]] Json show_kept_since(const View& view, Time now);
 [[nodiscard]] bool is_outcome(std::string_view name);
 
 /// Its jid and its type, as far as they are known.

@@ -38,30 +38,33 @@ std::int64_t memory_bytes(const Worker& worker) {
   return std::clamp<std::int64_t>(worker.rss_kb, 0, kKilobytesMax) * kKilobyte;
 }
 
-/// The names of the queues that it serves, as many as are shown.
-Json show_queues(const Worker& worker, Time now) {
+/// The names of the queues that it serves, as many as are shown, and how many there are.
+void show_queues(const Worker& worker, Time now, Json& shown) {
   Json names = Json::array();
+  std::size_t count = 0;
   for (const auto& [name, asked_at] : worker.queues.all()) {
-    if (names.size() == kTubesShownMax) break;
-    if (ServedQueues::is_served(asked_at, now)) names.push_back(name);
+    if (!ServedQueues::is_served(asked_at, now)) continue;
+    if (++count <= kTubesShownMax) names.push_back(name);
   }
-  return names;
+  shown["queues"] = std::move(names);
+  shown["queue_count"] = count;
 }
 
 Json show(const Worker& worker, std::uint64_t jobs, const StuckWorkers::Stuck* stuck,
           WallClock clock, Time now) {
-  return {{"wid", worker.wid},
-          {"hostname", worker.hostname},
-          {"pid", worker.pid},
-          {"labels", worker.labels},
-          {"rss_bytes", memory_bytes(worker)},
-          {"state", name_of(worker.state)},
-          {"jobs", jobs},
-          {"queues", show_queues(worker, now)},
-          {"stuck_since", stuck == nullptr ? Json(nullptr) : show_time(stuck->since, clock)},
-          {"connections", worker.clients.size()},
-          {"started_at", show_time(worker.started_at, clock)},
-          {"last_beat_at", show_time(worker.last_beat, clock)}};
+  Json shown{{"wid", worker.wid},
+             {"hostname", worker.hostname},
+             {"pid", worker.pid},
+             {"labels", worker.labels},
+             {"rss_bytes", memory_bytes(worker)},
+             {"state", name_of(worker.state)},
+             {"jobs", jobs},
+             {"stuck_since", stuck == nullptr ? Json(nullptr) : show_time(stuck->since, clock)},
+             {"connections", worker.clients.size()},
+             {"started_at", show_time(worker.started_at, clock)},
+             {"last_beat_at", show_time(worker.last_beat, clock)}};
+  show_queues(worker, now, shown);
+  return shown;
 }
 
 Json show(const Client& client, const View& view) {

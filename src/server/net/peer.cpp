@@ -1,5 +1,6 @@
 #include "server/net/peer.hpp"
 
+#include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -41,6 +42,16 @@ std::string peer_of(const sockaddr* address) {
   const auto* bytes = reinterpret_cast<const char*>(&v6->sin6_addr);
   if (!IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr)) return {bytes, kNetworkBytes};
   return {bytes + kMappedAt, sizeof v6->sin6_addr - kMappedAt};
+}
+
+std::string shown_address(const sockaddr* address) {
+  const std::optional<Place> place = place_of(address);
+  if (!place) return "unix socket";
+  const bool is_v4 = is_ipv4(*place);
+  char text[INET6_ADDRSTRLEN] = {};
+  ::inet_ntop(is_v4 ? AF_INET : AF_INET6, place->address.data() + (is_v4 ? kIpv4Prefix.size() : 0),
+              text, sizeof text);
+  return text;
 }
 
 bool Place::is_loopback() const {

@@ -16,6 +16,9 @@ namespace millrace::server {
 /// not people.
 [[nodiscard]] std::string peer_of(const sockaddr* address);
 
+/// The same for people: the address in numbers, without the port; or `unix socket`.
+[[nodiscard]] std::string shown_address(const sockaddr* address);
+
 /// The address of a socket, as the system has it.
 struct SocketName {
   sockaddr_storage storage{};

@@ -40,7 +40,7 @@ http::Response refuse_without_answer() {
 }  // namespace
 
 WebConnection::WebConnection(WebPort& port, Socket socket, std::unique_ptr<TlsStream> tls,
-                             std::string peer)
+                             Peer peer)
     : port_(port),
       socket_(std::move(socket)),
       tls_(std::move(tls)),
@@ -164,8 +164,8 @@ void WebConnection::advance() {
   const bool is_whole = http::head_bytes(input_).has_value();
   if (!is_whole && input_.size() <= http::kHeaderBytesMax) return wait();
   const Time now = now_for_guard();
-  if (is_logged_in_ || !port_.logins().is_slow(peer_, now)) return begin_request();
-  turn_ = port_.logins().wait(peer_, now);
+  if (is_logged_in_ || !port_.logins().is_slow(peer_.id, now)) return begin_request();
+  turn_ = port_.logins().wait(peer_.id, now);
   if (!turn_) return close();
   enter(Phase::kDelayed, turn_->at - now);
 }
@@ -179,11 +179,12 @@ void WebConnection::begin_request() {
   is_last_ = true;                         // where nobody knows where the next request would begin
   if (auto refusal = http::refuse_head(head)) return respond(std::move(*refusal));
   *head_ = http::read_head(head);
+  head_->request.from = peer_.address;
   const http::Request& request = head_->request;
   WebAnswers& answers = port_.answers();
   const http::Login login = answers.login_of(request);
   if (login == http::Login::kRight) is_logged_in_ = true;
-  if (login == http::Login::kWrong) port_.logins().note_failure(peer_, now_for_guard());
+  if (login == http::Login::kWrong) port_.logins().note_failure(peer_.id, now_for_guard());
   const bool has_body =
       request.headers.contains("content-length") || request.headers.contains("transfer-encoding");
   // After a wrong password, each further guess needs a new connection. A body that is not read

@@ -51,8 +51,14 @@ class WebConnection final : public std::enable_shared_from_this<WebConnection> {
   using Steady = std::chrono::steady_clock;
   using Socket = asio::generic::stream_protocol::socket;
 
-  /// `tls`: null on a port without encryption. `peer`: see `peer_of`. `port` outlives it.
-  WebConnection(WebPort& port, Socket socket, std::unique_ptr<TlsStream> tls, std::string peer);
+  /// The client's machine.
+  struct Peer {
+    std::string id;       ///< `peer_of`
+    std::string address;  ///< `shown_address`
+  };
+
+  /// `tls`: null on a port without encryption. `port` outlives it.
+  WebConnection(WebPort& port, Socket socket, std::unique_ptr<TlsStream> tls, Peer peer);
 
   void start();
 
@@ -107,7 +113,7 @@ class WebConnection final : public std::enable_shared_from_this<WebConnection> {
   WebPort& port_;
   Socket socket_;
   std::unique_ptr<TlsStream> tls_;
-  const std::string peer_;
+  const Peer peer_;
   asio::steady_timer timer_;
 
   Phase phase_ = Phase::kIdle;

@@ -153,7 +153,7 @@ bool WebPort::accept_one() {
   // Shared: see there.
   const auto connection = std::make_shared<WebConnection>(
       *this, std::move(socket), is_encrypted ? std::make_unique<TlsStream>(*parts_.tls) : nullptr,
-      peer_of(address));
+      WebConnection::Peer{.id = peer_of(address), .address = shown_address(address)});
   connections_.push_back(connection);
   // At once: what has not been read cannot be told from a client that sends nothing.
   try {

@@ -41,6 +41,7 @@ export const cases = [
       await page.getByRole("link", { name: "Activity" }).click();
       await row(page, "Pause queue").getByRole("link", { name: "mail" }).waitFor();
       await row(page, "Pause queue").getByText("web UI").waitFor();
+      await row(page, "Pause queue").getByText("127.0.0.1").waitFor();
     },
   },
 ];

@@ -135,7 +135,8 @@ export const cases = [
       const { jid } = await client.fetch("low");
       await row(page, jid).getByText("Reserved").waitFor();
       await client.command("ACK", { jid });
-      await row(page, jid).getByText("ended").waitFor();
+      await row(page, jid).getByText(/Done in \d/).waitFor();
+      await row(page, jid).getByRole("link", { name: "Done" }).waitFor();
       const { runs } = await test.server.api("cron/nightly");
       assert.equal(runs.length, 1);
     },

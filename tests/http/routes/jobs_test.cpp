@@ -17,6 +17,17 @@ TEST_CASE("jobs: a list shows what is in a state, in order") {
   CHECK(page["next"] == nullptr);
 }
 
+TEST_CASE("jobs: long arguments are cut between characters") {
+  WebFixture web;
+  std::string text = "x";
+  for (int i = 0; i < 200; ++i) text += "ë";
+  web.put(text);
+  const Json job = web.read("/api/v1/jobs?state=ready")["jobs"][0];
+  CHECK(job["is_cut"] == true);
+  CHECK(job["args"].get<std::string>().find('\\') == std::string::npos);
+  CHECK(job["args"].get<std::string>().ends_with("ë"));
+}
+
 TEST_CASE("jobs: a cursor continues where the page before ended, whatever came or went meanwhile") {
   WebFixture web;
   const JobId first = web.push("A");

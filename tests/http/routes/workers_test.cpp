@@ -42,6 +42,18 @@ TEST_CASE("workers: a worker may say any number as its memory") {
   CHECK(shown_after(std::numeric_limits<std::int64_t>::min()) == 0);
 }
 
+TEST_CASE("workers: of many queues the first are named, and all are counted") {
+  WebFixture web;
+  for (int i = 10; i < 47; ++i) {
+    web.push("A", "q" + std::to_string(i));
+    web.fetch("q" + std::to_string(i));
+    web.now += 1s;
+  }
+  const Json worker = web.read("/api/v1/workers")["workers"][0];
+  CHECK(worker["queues"].size() == 20);
+  CHECK(worker["queue_count"] == 37);
+}
+
 TEST_CASE("workers: the queues that one has asked for within a minute") {
   WebFixture web;
   web.push("A", "mail");

@@ -8,8 +8,8 @@
 namespace millrace {
 
 Activity::Number Activity::note(Change change) {
-  for (std::string* text :
-       {&change.from, &change.client, &change.action, &change.target, &change.details}) {
+  for (std::string* text : {&change.from, &change.user, &change.client, &change.action,
+                            &change.target, &change.details}) {
     text->resize(cut(*text, kTextBytesMax).size());
   }
   changes_.push_back(std::move(change));

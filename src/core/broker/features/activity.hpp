@@ -14,12 +14,13 @@ namespace millrace {
 /// A change that a person or an administrator's program made.
 struct Change {
   Time at{};
-  std::string protocol;  ///< by which it came: "http" or "faktory"
-  std::string from;      ///< the address of the client
-  std::string client;    ///< what the client says it is, or the wid of a worker; may be empty
-  std::string action;    ///< for example "queues/pause"
-  std::string target;    ///< the name or the number of what was changed; empty: see `details`
-  std::string details;   ///< which jobs, or how; may be empty
+  std::string protocol;   ///< by which it came: "http" or "faktory"
+  std::string from;       ///< the address of the client
+  std::string user = {};  ///< who has logged in, by a name that nobody has checked; may be empty
+  std::string client;     ///< what the client says it is, or the wid of a worker; may be empty
+  std::string action;     ///< for example "queues/pause"
+  std::string target;     ///< the name or the number of what was changed; empty: see `details`
+  std::string details;    ///< which jobs, or how; may be empty
   std::optional<std::uint64_t> changed = {};  ///< how many jobs; nullopt: not known, or not yet
   std::uint64_t operation = 0;                ///< of `BulkChanges`, which makes it; 0: none
 };

@@ -101,7 +101,7 @@ Answer<Done> Tracking::set(const TrackUpdate& update, Time now) {
   if (track == nullptr && !is_of_job && !admission_.admits_jobs()) return Refusal::kNoRoom;
   if (track != nullptr && !(is_of_job && track->has_ended())) keep_values(*track, record);
   if (update.percent) record.percent = *update.percent;
-  if (update.desc) record.desc = update.desc->substr(0, kTrackDescBytesMax);
+  if (update.desc) record.desc = cut(*update.desc, kTrackDescBytesMax);
   ledger_.store().tracks().set(std::move(record), hash);
   keep_limit();
   return Done{};

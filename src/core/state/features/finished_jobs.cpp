@@ -190,7 +190,7 @@ void FinishedJobs::each_before(Number number, Time now, const Visitor& visit) co
   }
 }
 
-std::size_t FinishedJobs::shown(Time now) const {
+FinishedJobs::Number FinishedJobs::first_shown(Time now) const {
   Number first = oldest();
   // Halved until it is found, since they are in the order of their ends.
   for (Number end = noted_ + 1; first < end;) {
@@ -203,6 +203,18 @@ std::size_t FinishedJobs::shown(Time now) const {
       first = there + 1;
     }
   }
+  return first;
+}
+
+std::optional<Time> FinishedJobs::kept_since(Time now) const {
+  Number first = first_shown(now);
+  while (first <= noted_ && !has(first)) ++first;
+  if (first > noted_) return std::nullopt;
+  return at(place_of(first)).ended_at;
+}
+
+std::size_t FinishedJobs::shown(Time now) const {
+  const Number first = first_shown(now);
   const std::size_t places = noted_ + 1 - first;
   if (count_ == noted_ + 1 - oldest()) return places;
   std::size_t shown = 0;

@@ -119,6 +119,8 @@ class FinishedJobs {
   void each_named(std::uint32_t hash, std::size_t limit, Time now,
                   const std::function<void(const FinishedJob&)>& visit) const;
 
+  /// When the first of those ended that are not too old to be shown; nullopt: there is none.
+  [[nodiscard]] std::optional<Time> kept_since(Time now) const;
   /// How many are not too old to be shown.
   [[nodiscard]] std::size_t shown(Time now) const;
   /// Those included that are.
@@ -156,6 +158,8 @@ class FinishedJobs {
     std::unique_ptr<std::array<Logged, kChunk>> logged;  ///< where `is_durable`; else null
   };
 
+  /// Of those that are not too old to be shown, the lowest number, or one below it.
+  [[nodiscard]] Number first_shown(Time now) const;
   /// The lowest number for which the ring has a place.
   [[nodiscard]] Number oldest() const {
     return noted_ - std::min<Number>(noted_, limits_.jobs_max) + 1;

@@ -2,6 +2,7 @@
 
 #include "base/number.hpp"
 #include "base/text.hpp"
+#include "http/kit/guard.hpp"
 #include "http/kit/input.hpp"
 #include "http/kit/text.hpp"
 #include "http/routes/handlers.hpp"
@@ -40,6 +41,7 @@ Json show_change(Activity::Number number, const Change& change, const Site& site
           {"at", show_time(change.at, site.broker.view().wall_clock())},
           {"protocol", change.protocol},
           {"from", change.from},
+          {"user", change.user},
           {"client", change.client},
           {"action", change.action},
           {"target", change.target},
@@ -57,6 +59,7 @@ void note_change(const Call& call, std::string_view path, const Response& respon
   Change change{.at = call.moment.now,
                 .protocol = "http",
                 .from = address_of(request),
+                .user = user_of(request),
                 .client = client_of(request),
                 .action = action_of(path),
                 .target = call.name,

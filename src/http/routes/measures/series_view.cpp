@@ -5,6 +5,7 @@
 
 #include "http/kit/json.hpp"
 #include "http/routes/handlers.hpp"
+#include "http/routes/job_view.hpp"
 
 /// The recent past of the server, of a queue or of a type.
 namespace millrace::http {
@@ -70,9 +71,12 @@ Response show_failures(const Call& call, const Span& span, std::size_t place) {
   }
   const std::int64_t ends = ends_at(call.moment.now)[place];
   const auto counts = call.site.failures.counts(group, place, ends);
+  const FailureSeries::Name* const known = call.site.failures.name(group);
   return {.body = dump({{"span", span.name},
                         {"interval_s", seconds_in(span)},
                         {"is_recorded", counts.has_value()},
+                        {"type", known == nullptr ? Json(nullptr) : Json(known->type)},
+                        {"message", known == nullptr ? Json(nullptr) : Json(known->message)},
                         {"failed", counts.value_or(std::vector<std::uint64_t>())},
                         {"ends_at", show_time(Time{span.interval * ends},
                                               call.site.broker.view().wall_clock())}})};
@@ -116,7 +120,9 @@ Response show_series(const Call& call) {
   const std::int64_t ends = series.ends()[place];
   Json shown = show_line(line, *span, place, ends, !type.empty());
   const Time end{span->interval * ends};
-  shown["ends_at"] = show_time(end, call.site.broker.view().wall_clock());
+  const View& view = call.site.broker.view();
+  shown["ends_at"] = show_time(end, view.wall_clock());
+  shown["finished_since"] = show_kept_since(view, call.moment.now);
   return {.body = dump(shown)};
 }
 

@@ -17,12 +17,14 @@ TEST_CASE("activity: a change tells when, from where, what and how many") {
   request.body = R"({"seconds":60})";
   request.from = "192.0.2.7";
   request.headers["user-agent"] = "curl/7.88.1 (x)";
+  request.headers["authorization"] = "Basic YWRhOnNlY3JldA==";
   CHECK(web.ask(request).status == 200);
   const Json change = changes(web)[0];
   CHECK(change["action"] == "queues/pause");
   CHECK(change["target"] == "mail");
   CHECK(change["details"] == R"({"seconds":60})");
   CHECK(change["from"] == "192.0.2.7");
+  CHECK(change["user"] == "ada");
   CHECK(change["client"] == "curl/7.88.1");
   CHECK(change["protocol"] == "http");
   CHECK(change["changed"] == nullptr);

@@ -87,8 +87,12 @@ TEST_CASE("cron: a run says what became of its job") {
   CHECK(last()["state"] == "ready");
   const JobId id = web.fetch("low");
   CHECK(last()["state"] == "reserved");
+  CHECK(last()["outcome"] == nullptr);
+  web.now += 300ms;
   web.acknowledge(id);
   CHECK(last()["state"] == nullptr);
+  CHECK(last()["outcome"] == "done");
+  CHECK(last()["took_s"] == 0.3);
   CHECK(last()["jid"] == "cron-run-1");
 }
 
