@@ -317,7 +317,7 @@ function drawTop() {
       h("input", {
         name: "find",
         type: "search",
-        placeholder: "Number, jid, queue, type, words",
+        placeholder: "Number, jid, queue, type or words",
         "aria-label": "Find a job by number or jid, or anything by words or filters",
         autocomplete: "off",
         spellcheck: "false",

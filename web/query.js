@@ -48,7 +48,7 @@ function readWords(words, params) {
   if (negated) return { problem: `Filters cannot be negated: remove “${negated}”` };
   if (words.length === 1 && Object.keys(params).length === 0 && !words[0].includes("@"))
     return { params: { id: words[0] } };
-  if (params.text) return { problem: `Write all words into text:"…", also “${words.join(" ")}”` };
+  if (params.text) return { problem: `Put all words in text:"…", including “${words.join(" ")}”` };
   return { params: { ...params, text: unquoted(words.join(" ")) } };
 }
 

@@ -100,7 +100,7 @@ function nothing(params, { kept, since, limits }) {
   if (limits.jobs === 0)
     return empty("The server keeps no completed jobs: it was started with --keep-finished 0.");
   if (params.cursor) return empty("No more completed jobs.");
-  if (kept > 0) return empty(`No completed job matches. They are kept ${reach({ since })}.`);
+  if (kept > 0) return empty(`No match. Completed jobs are kept ${reach({ since })}.`);
   const time = span(limits.seconds);
   return empty(`No job has ended in the last ${time}, or since the server started.`);
 }

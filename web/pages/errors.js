@@ -175,7 +175,7 @@ export default {
       ], filter),
       ctx.state.progress && h("p", { class: "progress", role: "status" }, ctx.state.progress),
       groups.length === 0
-        ? empty("No failed jobs. Failures are grouped by error type, message and place.")
+        ? empty("No failed jobs. Failures are grouped by type, message and place in the code.")
         : shown.length === 0
         ? empty(`No error has “${match}” in its type, message or queues.`)
         : table(

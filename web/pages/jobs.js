@@ -279,7 +279,7 @@ function selectionBar(ctx, state, jobs, isFiltered, counts) {
         : isHeld
           ? "Select jobs to change them"
           : forAll.length === 0
-            ? `Select jobs, or set a filter to change more than ${count(TYPED_MIN)}`
+            ? `Select jobs, or set a filter to change more than ${count(TYPED_MIN)} at once`
             : "Select jobs, or change all:",
     ),
     selected.size === 0

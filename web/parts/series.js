@@ -56,7 +56,7 @@ const within = (name, from, to) => ({
  */
 const doneJobs = (of, since) => (from, to) =>
   since && to * MS <= Date.parse(since)
-    ? [{ text: "Completed jobs of this time are no longer kept", short: "not kept" }]
+    ? [{ text: "Completed jobs from this time are no longer kept", short: "not kept" }]
     : [
         {
           text: "Completed jobs",

@@ -12,6 +12,7 @@
 #include "http/kit/input.hpp"
 #include "http/kit/text.hpp"
 #include "http/routes/batch_view.hpp"
+#include "http/routes/failure_group.hpp"
 #include "http/routes/features/throttle_view.hpp"
 
 namespace millrace::http {

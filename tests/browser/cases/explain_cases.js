@@ -48,10 +48,10 @@ export const cases = [
       const { page } = test;
       await test.open(`jobs?state=retrying&group=${group}`);
       const chip = page.locator(".chip");
-      await chip.getByText("Error group: Timeout: after # s", { exact: true }).waitFor();
+      await chip.getByText("Error group: Timeout: after 31 s", { exact: true }).waitFor();
       await page.getByRole("button", { name: "Retry all that match" }).click();
       await page
-        .getByRole("dialog", { name: "with error group “Timeout: after # s”" })
+        .getByRole("dialog", { name: "with error group “Timeout: after 31 s”" })
         .getByRole("button", { name: "Retry 1 job" })
         .click();
       await page.getByText("No retrying job matches.").waitFor();
