@@ -111,12 +111,12 @@ Json show_cursor(Set set, const std::optional<ScanPlace>& next) {
 
 ScanEnd scan(const View& view, const Place& place, const JobsView::Visitor& visit) {
   if (place.set == Set::kBefore)
-    return view.jobs().scan_failed_before(place.after, kSearchSteps, visit);
+    return view.jobs().scan_failed_before(place.after, kGroupSearchSteps, visit);
   // The latest of the dead first: people come to look at these.
   const bool is_dead = place.set == Set::kDead;
   const ScanOrder order{.state = is_dead ? JobState::kDead : JobState::kRetrying,
                         .is_backwards = is_dead};
-  return view.jobs().scan(order, place.after, kSearchSteps, [&](const Job& job) {
+  return view.jobs().scan(order, place.after, kGroupSearchSteps, [&](const Job& job) {
     visit(job);
     return true;
   });

@@ -15,8 +15,16 @@ using std::string_view_literals::operator""sv;
 
 constexpr std::size_t kHexWordBytesMin = 8;
 
-/// What ends a word, besides white space.
+/// What comes later in a message is not looked at; nor are frames below these lines, and what is to
+/// the right of these bytes.
+constexpr std::size_t kMessageBytesMax = 300;
+constexpr std::size_t kFramesMax = 20;
+constexpr std::size_t kFrameBytesMax = 200;
+
+/// What ends a word.
 constexpr std::string_view kWordEnds = " \t\r\n\"'`<>()[]{},";
+/// What a word has that stands for one thing of many, besides numbers.
+constexpr std::string_view kVariableMarks = "@/:\\";
 
 std::size_t hex_digits(std::string_view text) {
   const auto end = std::find_if_not(text.begin(), text.end(), is_hex_digit);
@@ -25,6 +33,8 @@ std::size_t hex_digits(std::string_view text) {
 
 /// How long the UUID at the front is (RFC 9562, 4); 0: there is none.
 std::size_t uuid_bytes(std::string_view text) {
+  constexpr std::size_t kBytes = 36;
+  if (text.size() < kBytes || text[8] != '-') return 0;
   std::size_t at = 0;
   for (const std::size_t digits : {8, 4, 4, 4, 12}) {
     if (at > 0 && (at >= text.size() || text[at++] != '-')) return 0;
@@ -44,6 +54,8 @@ std::size_t quoted_bytes(std::string_view text, bool is_in_word) {
   constexpr std::array kQuotes = {Quotes{"\"", "\"", true}, Quotes{"'", "'", true},
                                   Quotes{"`", "`'", true},  Quotes{"“", "”", false},
                                   Quotes{"‘", "’", false},  Quotes{"«", "»", false}};
+  // Most characters begin none.
+  if (is_letter(text.front()) || is_digit(text.front()) || text.front() == ' ') return 0;
   for (const auto& [open, close, is_one] : kQuotes) {
     if (!text.starts_with(open)) continue;
     // An apostrophe.
@@ -82,14 +94,19 @@ bool is_ipv6(std::string_view word) {
          });
 }
 
-/// How long the word at the front is that stands for one thing of many; 0: it is none of these.
-std::size_t variable_bytes(std::string_view text) {
-  std::string_view word = text.substr(0, std::min(text.find_first_of(kWordEnds), text.size()));
-  const std::size_t last = word.find_last_not_of(".:;!?");
-  word = word.substr(0, last == word.npos ? 0 : last + 1);
-  const bool is_variable =
-      word.find("://") != word.npos || is_email(word) || is_path(word) || is_ipv6(word);
-  return is_variable ? word.size() : 0;
+/// The word at the front.
+std::string_view word_at(std::string_view text) {
+  return text.substr(0, std::min(text.find_first_of(kWordEnds), text.size()));
+}
+
+/// What of the word stands for one thing of many: all, or what is behind the last `=`, without
+/// punctuation at the end. Empty: nothing does.
+std::string_view variable_part(std::string_view word) {
+  if (word.find_first_of(kVariableMarks) == word.npos) return {};
+  std::string_view part = word.substr(0, word.find_last_not_of(".:;!?") + 1);
+  if (part.find("://") != part.npos) return part;
+  part.remove_prefix(part.rfind('=') + 1);
+  return is_email(part) || is_path(part) || is_ipv6(part) ? part : std::string_view{};
 }
 
 /// How long the number at the front is; 0: there is none.
@@ -112,6 +129,7 @@ std::string without_numbers(std::string_view text) {
 }
 
 bool is_of_library(std::string_view frame) {
+  frame = frame.substr(0, kFrameBytesMax);
   constexpr std::array kMarks = {"/gems/"sv,        "site-packages/"sv, "dist-packages/"sv,
                                  "node_modules/"sv, "node:internal/"sv, "/vendor/"sv,
                                  "/pkg/mod/"sv,     "/usr/lib/"sv,      "/rubygems/"sv,
@@ -123,12 +141,21 @@ bool is_of_library(std::string_view frame) {
 }  // namespace
 
 std::string normalized_message(std::string_view message) {
+  message = cut(message, kMessageBytesMax);
   std::string out;
   bool is_in_word = false;  // after a letter or a digit
+  std::string_view variable;
+  const char* word_end = message.data();
   while (!message.empty()) {
+    const char* const at = message.data();
+    if (at >= word_end) {
+      const std::string_view word = word_at(message);
+      word_end = at + std::max<std::size_t>(word.size(), 1);
+      variable = variable_part(word);
+    }
     std::size_t bytes = quoted_bytes(message, is_in_word);
+    if (bytes == 0 && at == variable.data()) bytes = variable.size();
     if (bytes == 0 && !is_in_word) bytes = uuid_bytes(message);
-    if (bytes == 0 && !is_in_word) bytes = variable_bytes(message);
     if (bytes == 0) bytes = number_bytes(message);
     out += bytes > 0 ? '#' : message.front();
     const bool is_ascii = static_cast<unsigned char>(message.front()) < 0x80;
@@ -141,8 +168,10 @@ std::string normalized_message(std::string_view message) {
 std::string normalized_frame(const Failure& failure) {
   const auto& lines = failure.backtrace;
   if (lines.empty()) return {};
-  const auto own = std::ranges::find_if_not(lines, is_of_library);
-  return without_numbers(own == lines.end() ? lines.front() : *own);
+  const auto end = lines.begin() + static_cast<std::ptrdiff_t>(std::min(lines.size(), kFramesMax));
+  const auto own = std::find_if_not(lines.begin(), end, is_of_library);
+  const std::string_view frame = own == end ? lines.front() : *own;
+  return without_numbers(frame.substr(0, kFrameBytesMax));
 }
 
 std::uint64_t failure_group_number(const Failure& failure) {
