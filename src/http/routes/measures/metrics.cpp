@@ -247,17 +247,19 @@ void show_queues(const Queues& queues, Time now, MetricsPage& page) {
 
 /// The times that `find` has of each; null: none.
 template <typename Each, typename Find>
-void show_times(std::string_view what, const char* help, const std::vector<Each>& all, Find find,
+void show_times(const char* name, const char* help, const std::vector<Each>& all, Find find,
                 MetricsPage& page) {
-  const std::string name = concat("millrace_", what, "_seconds");
-  page.head(name.c_str(), "histogram", help);
+  page.head(name, "histogram", help);
   for (const Each& each : all) {
-    if (const Histogram* times = find(each)) page.histogram(name.c_str(), each.label, *times);
+    if (const Histogram* times = find(each)) page.histogram(name, each.label, *times);
   }
-  const std::string quantiles = concat("millrace_", what, "_quantile_seconds");
-  page.head(quantiles.c_str(), "gauge", "What this part of these times do not exceed.");
+}
+
+template <typename Each, typename Find>
+void show_quantiles(const char* name, const std::vector<Each>& all, Find find, MetricsPage& page) {
+  page.head(name, "gauge", "What this part of these times does not exceed.");
   for (const Each& each : all) {
-    if (const Histogram* times = find(each)) page.quantiles(quantiles.c_str(), each.label, *times);
+    if (const Histogram* times = find(each)) page.quantiles(name, each.label, *times);
   }
 }
 
@@ -289,10 +291,14 @@ void show_meters(const Queues& queues, MetricsPage& page) {
   for (const Labelled& each : queues.labelled) {
     page.sample("millrace_queue_expired_total", each.label, concat(each.figures.expired));
   }
-  show_times("wait", "From entering the queue to the reservation.", queues.labelled,
-             times_in(&QueueMeter::wait), page);
-  show_times("run", "From the reservation to the end of the run.", queues.labelled,
-             times_in(&QueueMeter::run), page);
+  const auto waits = times_in(&QueueMeter::wait);
+  const auto runs = times_in(&QueueMeter::run);
+  show_times("millrace_wait_seconds", "From entering the queue to the reservation.",
+             queues.labelled, waits, page);
+  show_quantiles("millrace_wait_quantile_seconds", queues.labelled, waits, page);
+  show_times("millrace_run_seconds", "From the reservation to the end of the run.", queues.labelled,
+             runs, page);
+  show_quantiles("millrace_run_quantile_seconds", queues.labelled, runs, page);
 }
 
 void show_types(const std::vector<LabelledType>& types, MetricsPage& page) {
@@ -304,9 +310,10 @@ void show_types(const std::vector<LabelledType>& types, MetricsPage& page) {
   for (const LabelledType& each : types) {
     page.sample("millrace_type_failed_total", each.label, concat(each.meter.failed.total));
   }
-  show_times(
-      "type_run", "From the reservation to the end of the run, by type.", types,
-      [](const LabelledType& each) { return &each.meter.run; }, page);
+  const auto runs = [](const LabelledType& each) { return &each.meter.run; };
+  show_times("millrace_type_run_seconds", "From the reservation to the end of the run, by type.",
+             types, runs, page);
+  show_quantiles("millrace_type_run_quantile_seconds", types, runs, page);
 }
 
 void show_totals(const Snapshot& all, MetricsPage& page) {
