@@ -66,7 +66,11 @@ TEST_CASE_FIXTURE(FailureSeriesTest, "failure series: what is older than a span 
 }
 
 TEST_CASE_FIXTURE(FailureSeriesTest, "failure series: an idle group makes room, a busy one not") {
-  const auto message = [](std::size_t i) { return std::string(i + 1, 'x'); };
+  // Letters that are no hexadecimal digits.
+  const auto message = [](std::size_t i) {
+    const auto letter = [](std::size_t digit) { return static_cast<char>('g' + digit % 20); };
+    return std::string{letter(i), letter(i / 20), letter(i / 400)};
+  };
   for (std::size_t i = 0; i < FailureSeries::kGroupsMax; ++i) fail(message(i));
   fail("one more");
   CHECK_FALSE(counts("one more"));
