@@ -38,6 +38,12 @@ TEST_CASE("failure group: what differs from one job to the next is #") {
   }
 }
 
+TEST_CASE("failure group: what comes late in a long message does not count") {
+  const std::string begin(300, 'x');
+  CHECK(normalized_message(begin + "one") == normalized_message(begin + "another"));
+  CHECK(normalized_message(std::string(299, 'x') + "ë") == std::string(299, 'x'));
+}
+
 TEST_CASE("failure group: the frame is the first that is not of a library") {
   Failure failure;
   CHECK(normalized_frame(failure) == "");
