@@ -20,6 +20,7 @@
 #include "http/kit/guard.hpp"
 #include "http/kit/input.hpp"
 #include "http/kit/text.hpp"
+#include "http/routes/failure_group.hpp"
 #include "http/routes/job_filter.hpp"
 #include "http/routes/site.hpp"
 
@@ -111,7 +112,7 @@ void check_parsers(const Request& request) {
   if (const auto place = parse_place(request.body)) {
     check(show_place(*parse_place(show_place(*place))) == show_place(*place));
   }
-  (void)normalized_message(request.body);
+  check(normalized_message(request.body).size() <= 300);
   check(cut(request.body, 10).size() <= 10);
 }
 
