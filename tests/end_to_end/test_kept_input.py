@@ -17,6 +17,8 @@ CLIENTS = 20
 # One client may finish its line all the same, and what was freed goes back to the system a little
 # later.
 IN_USE = 2 * LINE_BYTES
+# The one that is parsed may take eight times its length (docs/operations/limits.md).
+PARSED = 8 * LINE_BYTES
 
 
 class KeptInputTest(ServerTest):
@@ -63,7 +65,7 @@ class KeptInputTest(ServerTest):
     def test_long_lines_of_clients_that_are_gone_take_no_memory(self):
         server = self.start()
         numbers = b",1" * (LINE_BYTES // 2)
-        for number in range(2 * CLIENTS):
+        for number in range(3 * CLIENTS):
             client = Faktory(server.faktory_address)
             # It closes with a reset, while its line waits to be parsed.
             client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -74,7 +76,7 @@ class KeptInputTest(ServerTest):
                 )
             client.close()
             self.look()
-        self.assertLess(self.most - self.before, KEPT_MAX + IN_USE)
+        self.assertLess(self.most - self.before, KEPT_MAX + PARSED)
         # They hold up nobody.
         patient = self.open(Faktory(server.faktory_address, timeout=20))
         self.assertEqual(patient.command("PUSH " + "x" * MEBIBYTE)[:4], "-ERR")
