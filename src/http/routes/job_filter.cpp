@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/hash.hpp"
 #include "base/number.hpp"
 #include "base/search/json_text_search.hpp"
 #include "base/text.hpp"

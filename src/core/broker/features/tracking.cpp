@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.hpp"
+
 namespace millrace {
 namespace {
 
