@@ -18,7 +18,7 @@ import {
   stateBadge,
   table,
 } from "../ui.js";
-import { COLUMNS, batchLink, row, stageBadge } from "./batches.js";
+import { batchLink, stageBadge } from "./batches.js";
 import { args, jobLink } from "./jobs.js";
 
 const LIMIT = 20;
@@ -82,7 +82,7 @@ function actions(ctx, batch) {
     button(
       "Retry dead…",
       () => change(ctx, "retry", "retry", ["dead"], "the dead members"),
-      { disabled: members.is_complete && members.dead === 0, key: "retry" },
+      { disabled: members.dead === 0, key: "retry" },
     ),
     button("Accept lost…", () => accept(ctx, batch), { disabled: lost === 0, key: "accept" }),
     h("span", { class: "gap" }),
@@ -111,18 +111,27 @@ function callbackJob({ job, job_state: state }) {
   return [h("a", { href: link(`jobs/${job}`) }, `job ${job}`), stateBadge(state)];
 }
 
-function block({ bid }, { what, count: n, ...callback }) {
+/** The children by name, as many as the server names, and how many there are besides. */
+function named(n, batches) {
+  const names = batches.map(batchLink);
+  if (n > names.length) names.push(`${count(n - names.length)} more`);
+  return names.flatMap((name, i) => {
+    if (i === 0) return [name];
+    return [i === names.length - 1 ? " and " : ", ", name];
+  });
+}
+
+function block({ bid }, { what, count: n, batches, ...callback }) {
   const jobs = (one, several) => [
     h("a", { href: link("jobs", { bid, state: "any" }) }, plural(n, "member")),
     ` that ${n === 1 ? one : several}`,
   ];
   const children = (state, one, several) => [
-    h(
-      "a",
-      { href: link("batches", { parent: bid, state }) },
-      plural(n, "child", "children"),
-    ),
+    n === 1 && batches.length === 1
+      ? "1 child"
+      : h("a", { href: link("batches", { parent: bid, state }) }, plural(n, "child", "children")),
     ` that ${n === 1 ? one : several}`,
+    batches.length > 0 && [": ", named(n, batches)],
   ];
   switch (what) {
     case "commit":
@@ -132,7 +141,9 @@ function block({ bid }, { what, count: n, ...callback }) {
     case "failed_members":
       return jobs("has failed and can be retried", "have failed and can be retried");
     case "lost_members":
-      return `${plural(n, "member")} that ended without success and can be accepted`;
+      return n === 1
+        ? "1 member failed permanently: accept it so the batch can succeed"
+        : `${count(n)} members failed permanently: accept them so the batch can succeed`;
     case "children":
       return children("", "still runs", "still run");
     case "lost_callback":
@@ -269,8 +280,6 @@ function openMembers(batch, jobs) {
           jobsLink(counts[state], { bid, state }, `${state} member`),
         ]),
       ),
-    !counts.is_complete &&
-      h("p", { class: "dim" }, "There are too many jobs to count: each state may have more."),
     jobs.length > 0
       ? table(
           "Open members",
@@ -312,8 +321,8 @@ export default {
         ["Failed", count(batch.failed)],
         ["Lost", count(batch.lost)],
         ["Created", ago(batch.created_at)],
-        batch.idle_at && ["Dropped if unused", ago(batch.idle_at)],
-        batch.forgotten_at && ["Kept until", ago(batch.forgotten_at)],
+        batch.idle_at && ["Expires if unused", ago(batch.idle_at)],
+        batch.forgotten_at && ["Deleted", ago(batch.forgotten_at)],
       ]),
       waiting(batch),
       callbacks(batch),

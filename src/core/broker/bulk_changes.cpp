@@ -8,8 +8,9 @@
 namespace millrace {
 namespace {
 
-/// The place of a job that is not ready.
-ScanPlace place_of(const Job& job, WallClock clock) {
+/// The place of a job that is not ready, or that is a member of the batch asked for.
+ScanPlace place_of(const Job& job, const BulkChanges::Request& request, WallClock clock) {
+  if (request.batch != 0) return {.minor = job.id};
   return {.major = job.steady_when(clock).time_since_epoch().count(), .minor = job.id};
 }
 
@@ -85,12 +86,16 @@ void BulkChanges::begin_state(Change& change) const {
   // The last job of now is the end: jobs that enter the state later come after it, also those that
   // this change moves there.
   ScanOrder backwards = order_of(change);
+  if (backwards.batch != 0) {
+    change.last = ScanPlace{.minor = change.request.bounds.id_end};
+    return;
+  }
   // Ready jobs of all queues have no common end; their sequences tell which of them came later.
   if (backwards.state == JobState::kReady) return;
   backwards.is_backwards = true;
   std::optional<ScanPlace> last;
   const ScanEnd end = broker_.view().jobs().scan(backwards, {}, kSliceChanges, [&](const Job& job) {
-    last = place_of(job, change.clock);
+    last = place_of(job, change.request, change.clock);
     return false;
   });
   // The slice may have met jobs of other states only: the last job of this state is before them.
@@ -108,9 +113,8 @@ std::vector<JobId> BulkChanges::collect(Change& change) const {
   const std::uint64_t left = change.request.bounds.changes_max - change.progress.changed;
   const ScanEnd end =
       view.jobs().scan(order_of(change), change.after, kSliceChanges, [&](const Job& job) {
-        const bool has_when = job.state != JobState::kReady;
-        if (has_when && change.last) {
-          is_past_last = *change.last < place_of(job, change.clock);
+        if (change.last) {
+          is_past_last = *change.last < place_of(job, change.request, change.clock);
           if (is_past_last) return false;
         }
         if (!is_meant(change, job)) return true;

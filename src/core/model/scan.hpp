@@ -12,8 +12,9 @@
 namespace millrace {
 
 /// Which jobs a walk visits: those in one state, of one queue or of some or all, of one batch or
-/// any. Ready jobs come queue by queue, in the order in which they will be served. All others come
-/// by `Job::steady_when`.
+/// any. Members of a batch come in the order in which they were made. Of other walks, ready jobs
+/// come queue by queue, in the order in which they will be served, and all others by
+/// `Job::steady_when`.
 struct ScanOrder {
   JobState state = JobState::kReady;
   std::string queue = {};     ///< empty: all, or those of the next member
@@ -24,6 +25,7 @@ struct ScanOrder {
 
 /// A position in an order: that of the job that the walk looked at last. The job may have left
 /// the order since.
+/// A member of a batch has its id alone, whatever its state is.
 struct ScanPlace {
   std::uint64_t created = 0;  ///< ready jobs: the queue's number in the order of creation
   std::int64_t major = 0;     ///< ready jobs: pri; others: that time in nanoseconds
@@ -35,7 +37,7 @@ struct ScanPlace {
 /// Where a walk ended.
 struct ScanEnd {
   std::optional<ScanPlace> next;  ///< where to continue; nullopt: the walk is complete
-  std::size_t jobs = 0;  ///< how many it passed, with those of other states, queues and batches
+  std::size_t jobs = 0;           ///< how many it passed, with those of other states and queues
 };
 
 }  // namespace millrace

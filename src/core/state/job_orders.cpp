@@ -23,6 +23,10 @@ bool waits_and_expires(const Job& job) {
          job.state != JobState::kDead;
 }
 
+bool is_member(const Job& job) {
+  return job.features && job.features->is_member();
+}
+
 /// True for a job of `dead_work_units`: buried beanstalk jobs are not purged, nor is what the disk
 /// could not give, and may give again.
 bool is_purged(const Job& job) {
@@ -75,6 +79,7 @@ void JobOrders::enter(const Job& job, JobSlot slot) {
     add(expiring_, expiry_entry(job, slot));
     ++queue.expiring_count;
   }
+  if (is_member(job)) members_.enter(job, slot);
   switch (job.state) {
     case JobState::kReady:
       add(queue.ready, ready_entry(job, slot));
@@ -111,6 +116,7 @@ void JobOrders::leave(const Job& job, JobSlot slot, std::optional<JobState> next
     take(expiring_, expiry_entry(job, slot));
     count_down(queue.expiring_count);
   }
+  if (is_member(job)) members_.leave(job, slot, !next);
   switch (job.state) {
     case JobState::kReady:
       // With the same key as on entry: nothing may change a job between `enter` and `leave`.

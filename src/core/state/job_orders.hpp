@@ -13,6 +13,7 @@
 #include "core/model/due_order.hpp"
 #include "core/model/job.hpp"
 #include "core/model/order.hpp"
+#include "core/state/index/batch_members.hpp"
 #include "core/state/queues.hpp"
 #include "core/state/throttle/throttles.hpp"
 
@@ -45,6 +46,8 @@ class JobOrders {
 
   /// Jobs that expire, while they wait for a run: by wall time.
   [[nodiscard]] const TimeOrder& expiring() const { return expiring_; }
+
+  [[nodiscard]] const BatchMembers& members() const { return members_; }
 
   [[nodiscard]] std::uint64_t count(JobState state) const {
     return counts_[static_cast<std::size_t>(state)];
@@ -82,6 +85,7 @@ class JobOrders {
   TimeOrder dead_work_units_;
   TimeOrder failed_before_;
   TimeOrder expiring_;
+  BatchMembers members_;
   std::array<std::uint64_t, kJobStateCount> counts_{};
   std::uint64_t urgent_count_ = 0;
   std::uint64_t worker_held_count_ = 0;

@@ -52,7 +52,8 @@ std::size_t Jobs::other_memory_bytes() const {
   const std::size_t usual = all_body_bytes_ + jobs_.size() * kUsualRestBytes;
   const std::size_t texts = record_bytes_ - std::min<std::size_t>(record_bytes_, usual);
   return jobs_.size() * kJobBytes + orders_.failed_before().size() * kOrderBytes +
-         tracked_.size() * kTrackedBytes + names_.size() * kNameBytes + texts;
+         tracked_.size() * kTrackedBytes + names_.size() * kNameBytes +
+         orders_.members().memory_bytes() + texts;
 }
 
 // ---- records ------------------------------------------------------------------------------------

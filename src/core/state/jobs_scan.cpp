@@ -15,9 +15,17 @@ ScanPlace place_of(const TimeEntry& entry, const Queue&) {
   return {.major = entry.when.time_since_epoch().count(), .minor = entry.id};
 }
 
+ScanPlace place_of(const BatchMembers::Entry& entry, const Queue&) {
+  return {.minor = entry.id};
+}
+
 /// An entry to search for. Slot 0 sorts before all entries of that place, kNoSlot after them.
 ReadyEntry entry_at(const ScanPlace& place, JobSlot slot, const ReadyOrder&) {
   return {.pri = static_cast<Pri>(place.major), .slot = slot, .sequence = place.minor};
+}
+
+BatchMembers::Entry entry_at(const ScanPlace& place, JobSlot slot, const BatchMembers::Order&) {
+  return {.id = place.minor, .slot = slot};
 }
 
 template <typename Order>
@@ -38,11 +46,6 @@ struct Walk {
   bool is_stopped = false;  ///< by the visitor
 
   [[nodiscard]] bool is_over() const { return is_stopped || steps >= steps_max; }
-
-  /// Jobs of other batches are passed without their bodies, which may be in the log only.
-  [[nodiscard]] bool is_of_batch(const Job& job) const {
-    return order.batch == 0 || (job.features && job.features->is_member_of(order.batch));
-  }
 
   [[nodiscard]] bool visits(const Queue& queue) const {
     return order.queues.empty() || queue.name.starts_with(order.queues);
@@ -112,7 +115,7 @@ bool walk_entries(Walk& walk, const Order& entries, const Store& store,
     const Queue& queue = store.queues().at(job.queue);
     const ScanPlace place = place_of(entry, queue);
     const bool is_of_queue = only == nullptr ? walk.visits(queue) : only == &queue;
-    if (is_of_queue && walk.is_of_batch(job)) {
+    if (is_of_queue) {
       // Before the visitor sees it: visitors read bodies without asking.
       if (job.state == walk.order.state && job.is_spilled()) {
         static_cast<void>(store.jobs().load_body(job));
@@ -215,6 +218,14 @@ bool walk_by_time(Walk& walk, const Store& store, const Queue* queue,
   return walk_entries(walk, order_of(store, queue, state), store, after, only);
 }
 
+bool walk_members(Walk& walk, const Store& store, std::optional<ScanPlace> after) {
+  const ScanOrder& order = walk.order;
+  const Queue* const queue = order.queue.empty() ? nullptr : store.queues().find(order.queue);
+  if (queue == nullptr && !order.queue.empty()) return true;
+  const auto& members = store.jobs().orders().members().of(order.batch, order.state);
+  return walk_entries(walk, members, store, after, queue);
+}
+
 bool walk_one_queue(Walk& walk, const Store& store, std::optional<ScanPlace> after) {
   const Queue* queue = store.queues().find(walk.order.queue);
   if (queue == nullptr) return true;
@@ -230,7 +241,9 @@ ScanEnd JobsView::scan(const ScanOrder& order, std::optional<ScanPlace> after,
                        std::size_t steps_max, const ScanVisitor& visit) const {
   Walk walk{.order = order, .visit = visit, .steps_max = steps_max};
   bool is_through = false;
-  if (!order.queue.empty()) {
+  if (order.batch != 0) {
+    is_through = walk_members(walk, store_, after);
+  } else if (!order.queue.empty()) {
     is_through = walk_one_queue(walk, store_, after);
   } else if (order.state == JobState::kReady) {
     is_through = walk_queues(walk, store_, after);
@@ -259,6 +272,7 @@ ScanEnd JobsView::scan_failed_before(std::optional<ScanPlace> after, std::size_t
 
 std::uint64_t JobsView::scan_length(const ScanOrder& order) const {
   // Reserved jobs are walked in the order of all, whatever queue is asked for.
+  if (order.batch != 0) return store_.jobs().orders().members().of(order.batch, order.state).size();
   if (order.queue.empty() || order.state == JobState::kReserved)
     return store_.jobs().orders().count(order.state);
   const Queue* queue = store_.queues().find(order.queue);

@@ -82,60 +82,73 @@ Json show_callbacks(const JobBatch& batch, const View& view) {
 /// What keeps the batch from its success, in the order in which it is waited for.
 class Blocks {
  public:
-  Blocks(const JobBatchFields& fields, const View& view) : fields_(fields), view_(view) {}
+  Blocks(const JobBatch& batch, const View& view)
+      : id_(batch.id), fields_(batch.fields), view_(view) {}
 
   Json list() {
     if (!fields_.has(JobBatchFields::kCommitted)) add("commit", 1);
     add("members", fields_.unexecuted);
-    add("children", fields_.unsettled);
+    add("children", fields_.unsettled,
+        [](const JobBatchFields& child) { return !child.is_settled(); });
     add_callback(BatchRole::kComplete);
     add("failed_members", fields_.failing);
     add("lost_members", fields_.lost);
     // A child that has succeeded is settled too.
-    add("failed_children",
-        fields_.unsuccessful - std::min(fields_.unsettled, fields_.unsuccessful));
+    add("failed_children", fields_.unsuccessful - std::min(fields_.unsettled, fields_.unsuccessful),
+        [](const JobBatchFields& child) { return child.is_settled() && !child.is_successful(); });
     add_callback(BatchRole::kSuccess);
     if (fields_.callback(BatchRole::kSuccess) == CallbackState::kGone) add("lost_callback", 1);
     return std::move(list_);
   }
 
  private:
-  void add(const char* what, std::uint64_t count) {
+  using IsMeant = bool (*)(const JobBatchFields& child);
+
+  /// `is_meant` tells which children those are; null: none.
+  void add(const char* what, std::uint64_t count, IsMeant is_meant = nullptr) {
     if (count == 0) return;
-    list_.push_back({{"what", what}, {"count", count}, {"job", nullptr}, {"job_state", nullptr}});
+    list_.push_back({{"what", what},
+                     {"count", count},
+                     {"batches", is_meant == nullptr ? Json::array() : first_children(is_meant)},
+                     {"job", nullptr},
+                     {"job_state", nullptr}});
+  }
+  /// The first of those children, as far as they are found.
+  [[nodiscard]] Json first_children(IsMeant is_meant) const {
+    Json rows = Json::array();
+    const JobBatches::Families& families = view_.batches().families();
+    auto place = families.lower_bound({id_, 0});
+    for (std::size_t steps = 0; steps < kBlockingSearchSteps && place != families.end() &&
+                                place->first.first == id_ && rows.size() < kBlockingShownMax;
+         ++steps, ++place) {
+      const JobBatch& child = view_.batches().at(place->second);
+      if (!is_meant(child.fields)) continue;
+      rows.push_back({{"bid", format_bid(child.id)},
+                      {"description", JobBatches::added_of(child).description}});
+    }
+    return rows;
   }
   void add_callback(BatchRole role) {
     if (fields_.callback(role) != CallbackState::kEnqueued) return;
     list_.push_back({{"what", name_of(role)},
                      {"count", 1},
+                     {"batches", Json::array()},
                      {"job", job_of(fields_, role)},
                      {"job_state", job_state_of(fields_, role, view_)}});
   }
 
+  JobBatchId id_;
   const JobBatchFields& fields_;
   const View& view_;
   Json list_ = Json::array();
 };
 
-/// Ready jobs last: there may be millions of them.
 Json count_members(const JobBatch& batch, const View& view) {
   Json counts;
-  std::uint64_t found = 0;
-  std::size_t steps_left = kMemberSearchSteps;
   for (const JobState state : {JobState::kReserved, JobState::kRetrying, JobState::kDead,
                                JobState::kScheduled, JobState::kReady}) {
-    std::uint64_t count = 0;
-    if (found < batch.fields.pending && steps_left > 0) {
-      const ScanOrder order{.state = state, .batch = batch.id};
-      const ScanEnd end = view.jobs().scan(order, {}, steps_left, [&](const Job&) {
-        ++count;
-        return ++found < batch.fields.pending;
-      });
-      steps_left -= std::min(steps_left, end.jobs);
-    }
-    counts[http::name_of(state)] = count;
+    counts[http::name_of(state)] = view.orders().members().of(batch.id, state).size();
   }
-  counts["is_complete"] = found == batch.fields.pending;
   return counts;
 }
 
@@ -244,7 +257,7 @@ Json detail_of(const JobBatch& batch, const View& view) {
   detail["unexecuted"] = fields.unexecuted;
   detail["lost"] = fields.lost;
   detail["callbacks"] = show_callbacks(batch, view);
-  detail["blocked_by"] = Blocks(fields, view).list();
+  detail["blocked_by"] = Blocks(batch, view).list();
   detail["members"] = count_members(batch, view);
   detail["ancestors"] = show_ancestors(batch, view);
   detail["child_list"] = Descendants(view).list(batch.id);

@@ -27,15 +27,15 @@ enum class BatchStage {
 /// The batch as a row of a list.
 [[nodiscard]] Json row_of(const JobBatch& batch, const View& view);
 
-/// All that is known of the batch. Members are counted by state among the first
-/// `kMemberSearchSteps` jobs.
+/// All that is known of the batch.
 [[nodiscard]] Json detail_of(const JobBatch& batch, const View& view);
 
 /// The batch of a job, and what the job is to it; null: it has none.
 [[nodiscard]] Json batch_of(const Job& job, const View& view);
 
-/// How many jobs one request looks at to count the members of each state.
-inline constexpr std::size_t kMemberSearchSteps = 6'000;
+/// How many children that a batch waits for are named, and how many are looked at for them.
+inline constexpr std::size_t kBlockingShownMax = 3;
+inline constexpr std::size_t kBlockingSearchSteps = 1'000;
 
 /// How many parents of parents are shown with a batch.
 inline constexpr std::size_t kAncestorsShownMax = 16;

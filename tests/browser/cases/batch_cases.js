@@ -102,9 +102,9 @@ export const cases = [
       await blocks.locator("li", { hasText: "4 members that have not run yet" }).waitFor();
       assert.deepEqual(await blocks.locator("li").allTextContents(), [
         "4 members that have not run yet",
-        "1 child that still runs",
+        "1 child that still runs: a part",
         "2 members that have failed and can be retried",
-        "1 member that ended without success and can be accepted",
+        "1 member failed permanently: accept it so the batch can succeed",
       ]);
       const tree = page.locator(".family");
       assert.deepEqual(await tree.getByRole("link").allTextContents(), ["the night", "a part"]);

@@ -67,6 +67,40 @@ TEST_CASE("jobs view: a walk over scheduled jobs goes on from its place") {
   CHECK(seen == wanted);
 }
 
+TEST_CASE("jobs view: members of a batch are walked alone, in the order in which they were made") {
+  BrokerFixture fixture;
+  const auto member = [&](const std::string& queue, Pri pri) {
+    return fixture.put("x", {.queue = queue, .pri = pri, .features = JobFeatures{.batch = 7}});
+  };
+  REQUIRE(fixture.broker.batches().add({.id = 7}, fixture.now));
+  const JobId first = member("mail", 9);
+  fixture.put("x", {.queue = "mail"});
+  const JobId second = member("other", 1);
+  const JobId third = member("mail", 1);
+  const View& view = fixture.broker.view();
+  const auto walked = [&](const ScanOrder& order, std::optional<ScanPlace> after = {}) {
+    std::vector<JobId> ids;
+    const ScanEnd end = view.jobs().scan(order, after, 9, [&](const Job& job) {
+      ids.push_back(job.id);
+      return true;
+    });
+    CHECK_FALSE(end.next);
+    return ids;
+  };
+  using Ids = std::vector<JobId>;
+  CHECK((walked({.batch = 7}) == Ids{first, second, third}));
+  CHECK((walked({.batch = 7, .is_backwards = true}) == Ids{third, second, first}));
+  CHECK((walked({.batch = 7}, ScanPlace{.minor = first}) == Ids{second, third}));
+  CHECK((walked({.queue = "mail", .batch = 7}) == Ids{first, third}));
+  CHECK((walked({.queues = "ot", .batch = 7}) == Ids{second}));
+  CHECK(walked({.queue = "none", .batch = 7}).empty());
+  CHECK(walked({.batch = 8}).empty());
+  CHECK(view.jobs().scan_length({.batch = 7}) == 3);
+  CHECK(fixture.broker.admin().change(second, Mutation::Action::kKill, fixture.now));
+  CHECK((walked({.batch = 7}) == Ids{first, third}));
+  CHECK((walked({.state = JobState::kDead, .batch = 7}) == Ids{second}));
+}
+
 TEST_CASE("jobs view: pages dead jobs oldest first, from a cursor on") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();

@@ -127,12 +127,8 @@ TEST_CASE("batch: it shows its numbers, its members by state and its callbacks")
   CHECK(batch["pending"] == 3);
   CHECK(batch["failed"] == 1);
   CHECK(batch["unexecuted"] == 2);
-  CHECK(batch["members"] == Json{{"reserved", 0},
-                                 {"retrying", 0},
-                                 {"dead", 1},
-                                 {"scheduled", 1},
-                                 {"ready", 1},
-                                 {"is_complete", true}});
+  CHECK(batch["members"] ==
+        Json{{"reserved", 0}, {"retrying", 0}, {"dead", 1}, {"scheduled", 1}, {"ready", 1}});
   CHECK(batch["callbacks"][0] == Json{{"role", "complete"},
                                       {"queue", "callbacks"},
                                       {"state", "waiting"},
@@ -280,14 +276,46 @@ TEST_CASE("batch: it shows 20 children of each batch, and 100 descendants in all
   CHECK(children[5]["children"] == 19);
 }
 
-TEST_CASE("batch: one whose members are too many to look at says so") {
+TEST_CASE("batch: its members are counted and listed at once among very many other jobs") {
   BatchSite web;
   const std::string path = web.add(1);
-  for (std::size_t i = 0; i < 7'000; ++i) web.put("x");
-  web.push_member(1);
-  const Json members = web.read(path)["members"];
-  CHECK(members["is_complete"] == false);
-  CHECK(members["ready"] == 0);
+  for (std::size_t i = 0; i < 20'000; ++i) web.put("x");
+  const JobId first = web.push_member(1);
+  const JobId second = web.push_member(1);
+  CHECK(web.read(path)["members"]["ready"] == 2);
+  const Json page = web.read("/api/v1/jobs?state=ready&limit=1&bid=" + format_bid(1));
+  REQUIRE(page["jobs"].size() == 1);
+  CHECK(page["jobs"][0]["id"] == first);
+  CHECK(page["to_look_at"] == 2);
+  const Json rest = web.read("/api/v1/jobs?state=ready&bid=" + format_bid(1) +
+                             "&cursor=" + page["next"].get<std::string>());
+  CHECK(rest["jobs"][0]["id"] == second);
+  CHECK(rest["next"].is_null());
+}
+
+TEST_CASE("batch: the children that it waits for are named, up to three") {
+  BatchSite web;
+  const std::string path = web.add(1);
+  web.add(2, 1, "done");
+  web.commit(2);
+  web.acknowledge(web.fetch("callbacks"));
+  web.acknowledge(web.fetch("callbacks"));
+  web.add(3, 1, "runs");
+  web.commit(1);
+  Json blocks = web.read(path)["blocked_by"];
+  REQUIRE(blocks.size() == 1);
+  CHECK(blocks[0]["batches"] == Json{{{"bid", format_bid(3)}, {"description", "runs"}}});
+  web.add(4, 1, "fails");
+  web.lose_member(4);
+  web.commit(4);
+  web.acknowledge(web.fetch("callbacks"));
+  for (JobBatchId id = 5; id < 9; ++id) web.add(id, 1, "more");
+  blocks = web.read(path)["blocked_by"];
+  REQUIRE(blocks.size() == 2);
+  CHECK(blocks[0]["count"] == 5);
+  CHECK(blocks[0]["batches"].size() == kBlockingShownMax);
+  CHECK(blocks[1]["what"] == "failed_children");
+  CHECK(blocks[1]["batches"] == Json{{{"bid", format_bid(4)}, {"description", "fails"}}});
 }
 
 TEST_CASE("batch: retry makes the dead members ready, and no other dead job") {

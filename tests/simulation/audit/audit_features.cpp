@@ -92,6 +92,23 @@ void compare_callbacks(const Fields& fields, const ModelBatch& expected) {
   }
 }
 
+/// Their index has those in each state, and no others.
+void compare_members(const Store& store, const Model& model, int number, JobBatchId id) {
+  std::map<JobState, std::vector<JobId>> wanted;
+  for (const auto& [job_id, job] : model.facts.jobs) {
+    const bool is_member = job.features.batch == number && job.features.role.empty();
+    if (is_member) wanted[job.state].push_back(job_id);
+  }
+  for (const JobState state : {JobState::kReady, JobState::kScheduled, JobState::kReserved,
+                               JobState::kRetrying, JobState::kDead}) {
+    std::vector<JobId> found;
+    for (const auto& entry : store.jobs().orders().members().of(id, state)) {
+      found.push_back(entry.id);
+    }
+    if (found != wanted[state]) disagree("batch " + format_bid(id), "members in a state");
+  }
+}
+
 void compare_batch(const Store& store, const Model& model, int number, bool is_at_rest) {
   const ModelBatch& expected = model.facts.batches.at(number);
   const std::string name = "batch " + expected.bid;
@@ -109,6 +126,7 @@ void compare_batch(const Store& store, const Model& model, int number, bool is_a
   if (fields.has(Fields::kCommitted) != expected.is_committed) disagree(name, "being committed");
   if (fields.has(Fields::kHasDeath) != expected.has_death) disagree(name, "having a death");
   compare_callbacks(fields, expected);
+  compare_members(store, model, number, batch->id);
   // What is told to parents is told in slices.
   if (!is_at_rest) return;
   if (fields.has(Fields::kFinished) != expected.is_finished) disagree(name, "being finished");

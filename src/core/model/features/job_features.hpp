@@ -54,7 +54,6 @@ struct JobFeatures {
   }
   [[nodiscard]] BatchRole batch_role() const { return static_cast<BatchRole>(role); }
   [[nodiscard]] bool is_member() const { return batch != 0 && batch_role() == BatchRole::kMember; }
-  [[nodiscard]] bool is_member_of(JobBatchId id) const { return batch == id && is_member(); }
   [[nodiscard]] bool is_callback() const { return batch != 0 && !is_member(); }
 
   bool operator==(const JobFeatures&) const = default;
