@@ -6,6 +6,7 @@ import { ago, count, none, plural } from "../format.js";
 import { DONE, VERBS, changeAll } from "../operation.js";
 import { link } from "../route.js";
 import {
+  STATES as NAMES,
   badge,
   button,
   empty,
@@ -116,6 +117,19 @@ function sample(job) {
   );
 }
 
+/** No job is dead or retrying with it. */
+function nothing({ params: { type }, state: { done } }, group, error) {
+  const again = ["ready", "reserved", "scheduled"].map((state) =>
+    h("a", { href: link("jobs", { state, group, type }) }, NAMES[state].name.toLowerCase()),
+  );
+  const unknown = error ? "" : " The server has recorded none lately.";
+  return empty(
+    `No ${type ? `job of type ${type}` : "job"} is dead or retrying with this error.${unknown}`,
+    done && h("p", {}, done),
+    h("p", {}, "Retried jobs may be ", again[0], ", ", again[1], " or ", again[2], "."),
+  );
+}
+
 export default {
   title: "Error",
   titleOf: ({ state }) => state.error?.type ?? "Error",
@@ -147,10 +161,7 @@ export default {
         head([name]),
         said,
         chip,
-        empty(
-          `${type ? `No failed job of type ${type}` : "No failed job"} has this error any more.`,
-          done && h("p", {}, done),
-        ),
+        nothing(ctx, group, error),
         chartOf(ctx.params, group, series),
       ];
     const those = { states: ["retrying", "dead"], group, ...(type && { type }) };
@@ -178,6 +189,7 @@ export default {
         act("delete", "danger"),
       ),
       said,
+      done && h("p", { role: "status" }, done),
       h("p", {}, atLeast, jobs("dead"), " dead, ", atLeast, jobs("retrying"), " retrying"),
       chip,
       chartOf(ctx.params, group, series),

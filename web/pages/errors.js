@@ -20,6 +20,7 @@ import {
 /** For so long failures are counted automatically, the rest on request. */
 const COUNT_MS = 1500;
 const PAGE_GROUPS = 50;
+const QUEUES_SHOWN = 5;
 
 /** The states of a failed job that was retried and has not ended yet. */
 const AGAIN = ["ready", "reserved", "scheduled"];
@@ -36,7 +37,7 @@ function merge(known, found) {
     for (const state of Object.keys(STATES)) group[state] += each[state];
     if (each.first_at < group.first_at) group.first_at = each.first_at;
     if (each.last_at > group.last_at) group.last_at = each.last_at;
-    group.queues = [...new Set([...group.queues, ...each.queues])].slice(0, 5);
+    group.queues = [...new Set([...group.queues, ...each.queues])];
   }
 }
 
@@ -102,7 +103,13 @@ function row(ctx, group, atLeast) {
       h("div", { class: "message" }, group.message),
       group.frame && h("div", { class: "dim" }, group.frame),
     ),
-    h("td", { class: "list" }, queueLinks(group.queues)),
+    h(
+      "td",
+      { class: "list" },
+      queueLinks(group.queues.slice(0, QUEUES_SHOWN)),
+      group.queues.length > QUEUES_SHOWN &&
+        h("span", { class: "dim" }, ` and ${group.queues.length - QUEUES_SHOWN} more`),
+    ),
     figure(atLeast, jobs("retrying")),
     figure(atLeast, jobs("dead")),
     figure(
@@ -139,13 +146,14 @@ export default {
     const { params } = ctx;
     const { match = "" } = params;
     const found = groups.filter((each) => matches(each, match));
-    const first = (Number(params.page) || 0) * PAGE_GROUPS;
+    const asked = (Number(params.page) || 0) * PAGE_GROUPS;
+    const first = asked < found.length ? asked : 0;
     const shown = found.slice(first, first + PAGE_GROUPS);
     const next = first + PAGE_GROUPS < found.length ? first / PAGE_GROUPS + 1 : null;
     const filter = h("input", {
       type: "search",
       value: match,
-      placeholder: "Filter by type, message or queue",
+      placeholder: "Filter",
       "aria-label": "Filter errors by type, message or queue",
       oninput: (event) =>
         replace(link("errors", { ...params, page: "", match: event.target.value })),
@@ -177,7 +185,7 @@ export default {
       groups.length === 0
         ? empty("No failed jobs. Failures are grouped by type, message and place in the code.")
         : shown.length === 0
-        ? empty(`No error has “${match}” in its type, message or queues.`)
+        ? empty(`No error has “${match}” in its type, message, frame or queues.`)
         : table(
             "Failures by type and message",
             [
@@ -185,7 +193,7 @@ export default {
               ["Queues"],
               ["Retrying", "n"],
               ["Dead", "n"],
-              ["Back in queue", "n"],
+              ["Requeued", "n"],
               ["First", "n"],
               ["Latest", "n"],
               ["", "acts"],

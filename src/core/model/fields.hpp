@@ -223,7 +223,7 @@ void each_field(Of<Failure> auto& failure, Visit& visit) {
   visit_all<Failure>(visit, failure.retry_count, failure.remaining, failure.failed_at,
                      failure.next_at, Text{failure.errtype, kBodyBytesMax},
                      Text{failure.message, kBodyBytesMax},
-                     List{failure.backtrace, kBacktraceLinesMax});
+                     List{failure.backtrace, kBacktraceLinesMax}, NotStored(failure.group));
 }
 
 template <typename Visit>

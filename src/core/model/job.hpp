@@ -34,6 +34,13 @@ struct Failure {
   std::string errtype;
   std::string message;
   std::vector<std::string> backtrace;
+  /// The group of its type, message and backtrace, kept by whoever has made it out (0: nobody yet).
+  /// It is not stored, and no difference. Whoever changes those texts must reset it.
+  struct Group {
+    mutable std::uint64_t number = 0;
+    bool operator==(const Group&) const { return true; }
+  };
+  Group group = {};
 
   bool operator==(const Failure&) const = default;
 };

@@ -256,23 +256,24 @@ ScanEnd JobsView::scan(const ScanOrder& order, std::optional<ScanPlace> after,
 }
 
 ScanEnd JobsView::scan_failed_before(std::optional<ScanPlace> after, std::size_t steps_max,
-                                     const Visitor& visit) const {
+                                     const ScanVisitor& visit) const {
   const TimeOrder& failed = store_.jobs().orders().failed_before();
   ScanEnd end;
+  bool goes_on = true;
   auto next = after ? failed.upper_bound(entry_at(*after, kNoSlot, failed)) : failed.begin();
-  for (; next != failed.end() && end.jobs < steps_max; ++next) {
+  for (; next != failed.end() && goes_on && end.jobs < steps_max; ++next) {
     ++end.jobs;
     const Job& job = store_.jobs().at(next->slot);
     end.next = place_of(*next, store_.queues().at(job.queue));
-    visit(job);
+    goes_on = visit(job);
   }
   if (next == failed.end()) end.next.reset();
   return end;
 }
 
 std::uint64_t JobsView::scan_length(const ScanOrder& order) const {
-  // Reserved jobs are walked in the order of all, whatever queue is asked for.
   if (order.batch != 0) return store_.jobs().orders().members().of(order.batch, order.state).size();
+  // Reserved jobs are walked in the order of all, whatever queue is asked for.
   if (order.queue.empty() || order.state == JobState::kReserved)
     return store_.jobs().orders().count(order.state);
   const Queue* queue = store_.queues().find(order.queue);

@@ -101,7 +101,7 @@ class JobsView {
   /// The same over the jobs that have failed and are neither retrying nor dead, by their first
   /// failure. Their bodies may be in the log only.
   [[nodiscard]] ScanEnd scan_failed_before(std::optional<ScanPlace> after, std::size_t steps_max,
-                                           const Visitor& visit) const;
+                                           const ScanVisitor& visit) const;
   /// How many jobs a whole walk looks at, about.
   [[nodiscard]] std::uint64_t scan_length(const ScanOrder& order) const;
 

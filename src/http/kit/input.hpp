@@ -22,8 +22,6 @@ inline constexpr std::size_t kPageDefault = 50;
 
 /// How many jobs one request searches; if it looks for jids only, which is cheaper.
 inline constexpr std::size_t kSearchSteps = 2500;
-/// The same where the group of each failure is made of its message and its frames: 2 ms.
-inline constexpr std::size_t kGroupSearchSteps = 600;
 inline constexpr std::size_t kJidSearchSteps = 6'000;
 
 /// How many bytes of bodies it reads at most.

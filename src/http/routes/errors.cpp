@@ -18,7 +18,11 @@ namespace millrace::http {
 namespace {
 
 /// How many queues are named with a group.
-constexpr std::size_t kQueuesOfErrorMax = 5;
+constexpr std::size_t kQueuesOfErrorMax = 50;
+/// How much one request does, in jobs whose group is known. To make out a group takes as long as
+/// some of them.
+constexpr std::size_t kSteps = 3'000;
+constexpr std::size_t kStepsOfUnknown = 6;
 /// How much is shown of the message and the frame of a group.
 constexpr std::size_t kGroupTextBytesMax = 300;
 
@@ -30,19 +34,19 @@ struct Group {
   Time first = kNever;
   Time last{};
   JobId sample = 0;
-  std::set<std::string> queues;
+  std::set<QueueId> queues;
 
   [[nodiscard]] std::uint64_t count() const {
     return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
   }
 };
 
-using Groups = absl::flat_hash_map<std::string, Group>;
+using Groups = absl::flat_hash_map<std::uint64_t, Group>;
 
-void add(const Job& job, const View& view, Groups& groups) {
+void add(const Job& job, Groups& groups) {
   const Failure* failure = job.failure();
   if (failure == nullptr) return;
-  Group& group = groups[failure_group(*failure)];
+  Group& group = groups[failure_group_number(*failure)];
   // The first job of a group gives it its words and a job to look at.
   if (group.sample == 0) {
     group.type = failure->errtype;
@@ -53,12 +57,11 @@ void add(const Job& job, const View& view, Groups& groups) {
   ++group.counts[static_cast<std::size_t>(job.state)];
   group.first = std::min(group.first, failure->failed_at);
   group.last = std::max(group.last, failure->failed_at);
-  // A set, so that a queue is named once. More would not fit into a row.
-  if (group.queues.size() < kQueuesOfErrorMax)
-    group.queues.insert(view.queues().at(job.queue).name);
+  if (group.queues.size() < kQueuesOfErrorMax) group.queues.insert(job.queue);
 }
 
-Json show(const Groups& groups, WallClock clock) {
+Json show(const Groups& groups, const View& view) {
+  const WallClock clock = view.wall_clock();
   std::vector<const Groups::value_type*> sorted;
   for (const Groups::value_type& each : groups) sorted.push_back(&each);
   std::sort(sorted.begin(), sorted.end(),
@@ -66,14 +69,16 @@ Json show(const Groups& groups, WallClock clock) {
   Json all = Json::array();
   for (const auto* each : sorted) {
     const Group& group = each->second;
-    all.push_back({{"group", each->first},
+    Json queues = Json::array();
+    for (const QueueId queue : group.queues) queues.push_back(view.queues().at(queue).name);
+    all.push_back({{"group", hex(each->first)},
                    {"type", group.type},
                    {"message", group.message},
                    {"frame", text_or_null(group.frame)},
                    {"first_at", show_time(group.first, clock)},
                    {"last_at", show_time(group.last, clock)},
                    {"sample", group.sample},
-                   {"queues", group.queues}});
+                   {"queues", std::move(queues)}});
     for (std::size_t state = 0; state < kJobStateCount; ++state) {
       all.back()[http::name_of(static_cast<JobState>(state))] = group.counts[state];
     }
@@ -109,17 +114,13 @@ Json show_cursor(Set set, const std::optional<ScanPlace>& next) {
   return at + 1 < kSetNames.size() ? Json(kSetNames[at + 1]) : Json(nullptr);
 }
 
-ScanEnd scan(const View& view, const Place& place, const JobsView::Visitor& visit) {
-  if (place.set == Set::kBefore)
-    return view.jobs().scan_failed_before(place.after, kGroupSearchSteps, visit);
+ScanEnd scan(const View& view, const Place& place, const JobsView::ScanVisitor& visit) {
+  if (place.set == Set::kBefore) return view.jobs().scan_failed_before(place.after, kSteps, visit);
   // The latest of the dead first: people come to look at these.
   const bool is_dead = place.set == Set::kDead;
   const ScanOrder order{.state = is_dead ? JobState::kDead : JobState::kRetrying,
                         .is_backwards = is_dead};
-  return view.jobs().scan(order, place.after, kGroupSearchSteps, [&](const Job& job) {
-    visit(job);
-    return true;
-  });
+  return view.jobs().scan(order, place.after, kSteps, visit);
 }
 
 }  // namespace
@@ -129,11 +130,17 @@ Response list_errors(const Call& call) {
   if (!place) return refuse(400, kWrongCursor);
   const View& view = call.site.broker.view();
   Groups groups;
-  const ScanEnd end = scan(view, *place, [&](const Job& job) { add(job, view, groups); });
+  std::size_t steps = 0;
+  const ScanEnd end = scan(view, *place, [&](const Job& job) {
+    const bool is_known = job.failure() == nullptr || job.failure()->group.number != 0;
+    steps += is_known ? 1 : kStepsOfUnknown;
+    add(job, groups);
+    return steps < kSteps;
+  });
   const std::uint64_t all = view.orders().count(JobState::kRetrying) +
                             view.orders().count(JobState::kDead) +
                             view.orders().failed_before().size();
-  return {.body = dump({{"groups", show(groups, view.wall_clock())},
+  return {.body = dump({{"groups", show(groups, view)},
                         {"looked_at", end.jobs},
                         {"to_look_at", all},
                         {"next", show_cursor(place->set, end.next)}})};

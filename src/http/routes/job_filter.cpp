@@ -65,11 +65,10 @@ Problem no_number(const char* name) {
 }
 
 bool fails_as(const Job& job, const JobFilter& filter) {
-  if (!filter.error && !filter.group) return true;
+  if (!filter.error) return true;
   const Failure* failure = job.failure();
   if (failure == nullptr) return false;
-  if (filter.group && failure_group(*failure) != *filter.group) return false;
-  return !filter.error || contains_ignoring_case(failure->errtype, *filter.error) ||
+  return contains_ignoring_case(failure->errtype, *filter.error) ||
          contains_ignoring_case(failure->message, *filter.error);
 }
 
@@ -151,6 +150,7 @@ class Matcher {
     if (filter.older_than_s) created_before_ = now - age;
     failed_since_ = time_of(filter.failed_since_ms, Time::min());
     failed_until_ = time_of(filter.failed_until_ms, Time::max());
+    if (filter.group) group_ = parse_failure_group(*filter.group).value_or(0);
     if (filter.text) text_.emplace(JsonTextSearch(*filter.text), 1);
     // It reads byte by byte.
     for (ArgPath& path : paths_of(filter)) args_.emplace_back(ArgSearch(std::move(path)), 4);
@@ -163,6 +163,10 @@ class Matcher {
     if (job.created_at > created_before_) return Match::kNo;
     if (!is_held_by(job, filter_) || !fails_as(job, filter_)) return Match::kNo;
     if (!failed_then(job)) return Match::kNo;
+    if (filter_.group) {
+      const Match found = is_of_group(job, steps);
+      if (found != Match::kYes) return found;
+    }
     if (text_) {
       const Match found = text_->look_into(job, job.body_view(), steps);
       if (found != Match::kYes) return found;
@@ -177,6 +181,18 @@ class Matcher {
  private:
   [[nodiscard]] Time time_of(JobFilter::Number ms, Time usual) const {
     return ms ? time_of_ms(*ms, view_->wall_clock()) : usual;
+  }
+
+  /// The group of a failure takes long to make out, once.
+  [[nodiscard]] Match is_of_group(const Job& job, Steps& steps) const {
+    constexpr std::size_t kGroupSteps = kSliceSteps / 256;
+    const Failure* const failure = job.failure();
+    if (failure == nullptr) return Match::kNo;
+    if (failure->group.number == 0) {
+      if (steps.left() < kGroupSteps) return Match::kUnfinished;
+      steps.use_up(kGroupSteps);
+    }
+    return failure_group_number(*failure) == group_ ? Match::kYes : Match::kNo;
   }
 
   /// The time of the first failure is known even where attempts are not kept.
@@ -199,6 +215,7 @@ class Matcher {
   Time failed_until_ = Time::max();
   std::optional<BodySearch<JsonTextSearch>> text_;
   std::vector<BodySearch<ArgSearch>> args_;  ///< all must be found
+  std::uint64_t group_ = 0;                  ///< 0: no failure is in the group asked for
 };
 
 }  // namespace

@@ -231,7 +231,7 @@ Json row_of(const Job& job, const Site& site) {
 
 static_assert(kMemberCount<JobFields> == 8 && kMemberCount<StoredJob> == 5 &&
                   kMemberCount<JobHistory> == 4 && kMemberCount<JobFeatures> == 10 &&
-                  kMemberCount<Failure> == 7,
+                  kMemberCount<Failure> == 8,
               "show the new member of a job in its row or detail, or count it here");
 
 std::string write_detail(const Job& job, const Site& site, Time now) {

@@ -61,11 +61,9 @@ Outcome<Search> read_search(const Request& request) {
   return search;
 }
 
-/// A search for a jid alone is cheap: of a pushed job it reads nothing else. Of the jobs of other
-/// batches nothing is read.
+/// A search for a jid alone is cheap: of a pushed job it reads nothing else.
 std::size_t steps_of(const JobFilter& filter) {
-  if (filter.group) return kGroupSearchSteps;
-  const bool is_cheap = (filter.id || filter.bid) && !filter.type && !filter.text && !filter.arg;
+  const bool is_cheap = filter.id && !filter.type && !filter.text && !filter.arg;
   return is_cheap ? kJidSearchSteps : kSearchSteps;
 }
 

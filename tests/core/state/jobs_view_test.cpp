@@ -149,7 +149,10 @@ TEST_CASE("jobs view: failed jobs that were retried are known until they fail ag
   const JobId id = fixture.push("retry=2");
   const auto seen = [&] {
     std::vector<JobId> ids;
-    const auto visit = [&](const Job& job) { ids.push_back(job.id); };
+    const auto visit = [&](const Job& job) {
+      ids.push_back(job.id);
+      return true;
+    };
     CHECK_FALSE(view.jobs().scan_failed_before({}, 10, visit).next);
     return ids;
   };
@@ -187,7 +190,7 @@ TEST_CASE("scan: failed jobs are walked slice by slice") {
       CHECK(fixture.broker.admin().change(id, Mutation::Action::kRequeue, fixture.now));
   }
   std::size_t met = 0;
-  const auto visit = [&](const Job&) { ++met; };
+  const auto visit = [&](const Job&) { return ++met > 0; };
   const ScanEnd slice = view.jobs().scan_failed_before({}, 2, visit);
   CHECK(slice.jobs == 2);
   REQUIRE(slice.next);

@@ -136,6 +136,7 @@ void UnreadableBodies::mark(const Job& job, std::string_view why, Time now) {
       failure = *former;
       before.append(kBeforeThat).append(former->errtype + ": " + former->message);
     }
+    failure.group = {};
     failure.errtype = kUnreadableErrtype;
     failure.message = "body unreadable: ";
     failure.message.append(why.substr(0, kWhyBytesMax)).append(before);

@@ -70,6 +70,7 @@ void Retries::fail(const Job& job, FailedRun run, Time now) {
   fields.when = verdict->state == JobState::kDead
                     ? ledger.store().jobs().orders().time_of_death(now)
                     : failure.next_at;
+  failure.group = {};
   fields.end_reservation();
   const Attempts* const attempts = ledger.store().jobs().attempts_of(job);
   const bool is_long =

@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <charconv>
 #include <string>
 #include <vector>
 
 #include "http/kit/json.hpp"
+#include "http/routes/failure_group.hpp"
 #include "http/routes/handlers.hpp"
 #include "http/routes/job_view.hpp"
 
@@ -57,21 +57,16 @@ Json show_line(const Line* line, const Span& span, std::size_t place, std::int64
   return shown;
 }
 
-constexpr std::size_t kGroupBytes = 16;
 /// So many points of the shortest span are one number of `show_recent`: half a minute.
 constexpr std::size_t kPointsInRecent = 3;
 
 /// The recent past of a group of failures, which is named as `/errors` does.
 Response show_failures(const Call& call, const Span& span, std::size_t place) {
-  const std::string_view name = call.request.param("group");
-  std::uint64_t group = 0;
-  const auto read = std::from_chars(name.data(), name.data() + name.size(), group, 16);
-  if (name.size() != kGroupBytes || read.ptr != name.data() + name.size()) {
-    return refuse(400, "group is not one that /errors names");
-  }
+  const auto group = parse_failure_group(call.request.param("group"));
+  if (!group) return refuse(400, "group is not one that /errors names");
   const std::int64_t ends = ends_at(call.moment.now)[place];
-  const auto counts = call.site.failures.counts(group, place, ends);
-  const FailureSeries::Name* const known = call.site.failures.name(group);
+  const auto counts = call.site.failures.counts(*group, place, ends);
+  const FailureSeries::Name* const known = call.site.failures.name(*group);
   return {.body = dump({{"span", span.name},
                         {"interval_s", seconds_in(span)},
                         {"is_recorded", counts.has_value()},
