@@ -1,14 +1,48 @@
 // The page of a job that has ended.
 import { h } from "../dom.js";
-import { ago, none, plural } from "../format.js";
+import { ago, count, none, plural } from "../format.js";
 import { link } from "../route.js";
-import { facts, head, queueLink, section } from "../ui.js";
+import { facts, head, queueLink, section, workerLink } from "../ui.js";
+import { attemptStep } from "../parts/attempts.js";
 import { copyButton } from "../parts/copies.js";
-import { outcomeBadge, story } from "../parts/outcomes.js";
+import { OUTCOMES, outcomeBadge, story } from "../parts/outcomes.js";
+import { lifeBar, timeline } from "../parts/story.js";
+
+/** The run that ended it; null: none did. Where it failed, the last attempt is that run. */
+function lastRun({ began_at: began, ended_at: ended, outcome, attempts }) {
+  if (began === null || attempts.at(-1)?.began_at === began) return null;
+  const kind = { done: "done", dropped: "failed" }[outcome] ?? "ran";
+  return { kind, from: Date.parse(began), to: Date.parse(ended) };
+}
+
+/** Without the attempt that was acknowledged late: it has ended the job, and is its last run. */
+const withoutLate = (job) => {
+  const isLate = job.outcome === "done" && job.attempts.at(-1)?.began_at === job.began_at;
+  return isLate ? { ...job, attempts: job.attempts.slice(0, -1) } : job;
+};
+
+function steps(job) {
+  const { created_at: created, began_at: began, wid, client } = job;
+  return [
+    [
+      created,
+      "Created",
+      job.is_pushed ? "pushed by a Faktory client" : "put by a beanstalk client",
+    ],
+    ...job.attempts.map(attemptStep),
+    lastRun(job) && [
+      began,
+      "Reserved",
+      wid ? ["by worker ", workerLink(wid)] : client && `by connection ${count(client)}`,
+    ],
+    [job.ended_at, OUTCOMES[job.outcome].says],
+  ].filter(Boolean);
+}
 
 export const titleOf = (job) => `${job.type || "Job"} ${job.id}`;
 
-export function render(job) {
+export function render(finished) {
+  const job = withoutLate(finished);
   return [
     h("p", { class: "crumbs" }, h("a", { href: link("completed") }, "Completed jobs")),
     head([
@@ -21,6 +55,8 @@ export function render(job) {
       "Timeline",
       null,
       h("p", {}, story(job)),
+      lifeBar(job, lastRun(job), Date.parse(job.ended_at)),
+      timeline(steps(job)),
       h(
         "p",
         { class: "dim" },

@@ -16,7 +16,8 @@ import {
   stateBadge,
   workerLink,
 } from "../ui.js";
-import { attempts, backtrace } from "../parts/attempts.js";
+import { attemptStep, backtrace } from "../parts/attempts.js";
+import { lifeBar, timeline } from "../parts/story.js";
 import * as finished from "./finished_job.js";
 import { batchOf } from "./batches.js";
 import { asNew, copyButton, curlOf } from "../parts/copies.js";
@@ -56,6 +57,10 @@ function soFar({ reserves, timeouts, releases, buries, kicks }) {
   return `${runs} so far${said.length > 0 ? ": " : ""}${said.join(", ")}.`;
 }
 
+/** Its run of now; null: there is none. */
+const running = ({ reservation }) =>
+  reservation && { kind: "ran", from: Date.parse(reservation.since), to: serverNow() };
+
 /** What a ready job waits for. */
 function hold({ held_up: held }) {
   if (!held) return "for a worker";
@@ -69,10 +74,7 @@ function hold({ held_up: held }) {
   return ["its queue is paused", held.until && [", which ends ", ago(held.until)]];
 }
 
-/**
- * The known events of a job, in order. The server keeps the times of the first and the last events
- * only, and counts those in between.
- */
+/** The known events of a job, in order. Of runs that ended well and were no last ones, none is. */
 function story(job) {
   const { error, state, reservation } = job;
   const steps = [
@@ -84,14 +86,10 @@ function story(job) {
   ];
   if (job.work_unit?.at && state !== "scheduled")
     steps.push([job.work_unit.at, "Was due", "as its client had scheduled it"]);
-  if (error)
-    steps.push([
-      error.first_at,
-      "First failure",
-      error.failures > 1
-        ? `the first of ${count(error.failures)}; the last with ${error.type}`
-        : `with ${error.type}; the only one so far`,
-    ]);
+  // The last ten attempts are kept.
+  if (error && !job.attempts.some((each) => each.ended_at === error.first_at))
+    steps.push([error.first_at, "First failure", `${count(error.failures)} in total`]);
+  steps.push(...job.attempts.map(attemptStep));
   if (job.enqueued_at && Math.abs(Date.parse(job.enqueued_at) - Date.parse(job.created_at)) > 5)
     steps.push([
       job.enqueued_at,
@@ -106,7 +104,7 @@ function story(job) {
         ? ["by worker ", workerLink(reservation.wid)]
         : reservation.client
           ? `by connection ${reservation.client}`
-          : "by a client without wid",
+          : "by an anonymous client",
     ]);
   if (state === "dead")
     steps.push([
@@ -124,30 +122,6 @@ function story(job) {
   const why = error && [failures(job), error.next_why].filter(Boolean).join(" · ");
   if (state === "retrying") steps.push([job.when, "Next retry", why]);
   return steps;
-}
-
-function timeline(job) {
-  const steps = story(job);
-  const now = steps.findLastIndex(([time]) => time && Date.parse(time) <= serverNow() + 1000);
-  return h(
-    "ol",
-    { class: "story" },
-    steps.map(([time, what, more], i) => {
-      const before =
-        i > 0 && time && steps[i - 1][0]
-          ? (Date.parse(time) - Date.parse(steps[i - 1][0])) / 1000
-          : 0;
-      return h(
-        "li",
-        { class: i === now ? "now" : i > now ? "later" : null },
-        h("strong", {}, what),
-        " ",
-        time && ago(time),
-        i <= now && before > 0.01 && h("span", { class: "dim" }, `, ${span(before)} later`),
-        more && h("div", { class: "dim" }, more),
-      );
-    }),
-  );
 }
 
 // ---- arguments ----
@@ -463,7 +437,13 @@ export default {
       h(
         "div",
         { class: "pair" },
-        section("Timeline", null, timeline(job), h("p", { class: "dim" }, soFar(job.tallies))),
+        section(
+          "Timeline",
+          null,
+          lifeBar(job, running(job), job.state === "dead" ? Date.parse(job.when) : serverNow()),
+          timeline(story(job)),
+          h("p", { class: "dim" }, soFar(job.tallies)),
+        ),
         section(
           "Details",
           null,
@@ -501,7 +481,6 @@ export default {
         ),
       ),
       failure(job),
-      attempts(job),
       content(ctx, job),
     ];
   },

@@ -1,15 +1,7 @@
 import { h } from "../dom.js";
-import { ago, plural, span } from "../format.js";
+import { plural, span } from "../format.js";
 import { section, workerLink } from "../ui.js";
-
-const OUTCOMES = {
-  failed: "failed",
-  expired: "ran out of time",
-  timed_out: "ran out of time",
-  worker_lost: "lost its worker",
-  released: "was given back by its worker",
-  ended_late: "was acknowledged late",
-};
+import { OUTCOMES, timeline } from "./story.js";
 
 /** That of the last failure. */
 export const backtrace = ({ backtrace: lines }) =>
@@ -23,35 +15,35 @@ function holder({ wid, hostname, pid, client }) {
   return client ? ` by connection ${client}` : " by a producer";
 }
 
-function attempt(it) {
+/** A run that did not end well as a step of a timeline: [time, what, more]. */
+export function attemptStep(it) {
   const { error } = it;
   const took = (Date.parse(it.ended_at) - Date.parse(it.began_at)) / 1000;
-  return h(
-    "li",
-    {},
-    h("strong", {}, `Attempt ${it.number}`),
-    ` ${OUTCOMES[it.outcome]} after ${span(took)}`,
-    holder(it),
-    " ",
-    ago(it.ended_at),
-    error && h("div", { class: "dim" }, [error.type, error.message].filter(Boolean).join(": ")),
-    error &&
-      error.backtrace.length > 0 &&
-      h(
-        "details",
-        {},
-        h("summary", {}, plural(error.backtrace.length, "line")),
+  return [
+    it.ended_at,
+    `Attempt ${it.number} ${OUTCOMES[it.outcome]}`,
+    [
+      `after ${span(took)}`,
+      holder(it),
+      error && h("div", {}, [error.type, error.message].filter(Boolean).join(": ")),
+      error &&
+        error.backtrace.length > 0 &&
         h(
-          "pre",
-          { tabindex: 0, "aria-label": `Backtrace of attempt ${it.number}` },
-          error.backtrace.join("\n"),
+          "details",
+          {},
+          h("summary", {}, plural(error.backtrace.length, "line")),
+          h(
+            "pre",
+            { tabindex: 0, "aria-label": `Backtrace of attempt ${it.number}` },
+            error.backtrace.join("\n"),
+          ),
         ),
-      ),
-  );
+    ],
+  ];
 }
 
 /** The last runs of a job that did not end well, oldest first. */
 export function attempts(job) {
   if (job.attempts.length === 0) return null;
-  return section("Attempts", null, h("ol", { class: "story" }, job.attempts.map(attempt)));
+  return section("Attempts", null, timeline(job.attempts.map(attemptStep)));
 }

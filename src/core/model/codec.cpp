@@ -98,6 +98,15 @@ class Decoder {
   void operator()(fields::PerKey<ThrottleChanged> part) {
     if ((flags_ & fields::kPerKeyBit) != 0) (*this)(part.record.limits.per_key);
   }
+  void operator()(fields::FinishedKind<JobFinished> part) {
+    flags_ = byte();
+    const std::uint8_t kind = flags_ & ~fields::kAttemptsBit;
+    if (kind > static_cast<std::uint8_t>(JobKind::kWorkUnit)) return fail();
+    part.record.kind = static_cast<JobKind>(kind);
+  }
+  void operator()(fields::FinishedAttempts<JobFinished> part) {
+    if (is_good_ && (flags_ & fields::kAttemptsBit) != 0) take(part.record.attempts.emplace());
+  }
   void operator()(KeyedHash& hash) { take(hash); }
   void operator()(LockSecret& secret) { take(secret); }
   void operator()(Time& time) { time = Time{Duration{signed_number()}}; }

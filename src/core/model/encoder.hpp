@@ -231,6 +231,13 @@ class Encoder {
   void operator()(fields::PerKey<const ThrottleChanged> part) {
     if (part.record.limits.per_key != 0) (*this)(part.record.limits.per_key);
   }
+  MILLRACE_INLINE void operator()(fields::FinishedKind<const JobFinished> part) {
+    const std::uint8_t attempts = part.record.attempts ? fields::kAttemptsBit : 0;
+    sink_.byte(static_cast<std::uint8_t>(part.record.kind) | attempts);
+  }
+  void operator()(fields::FinishedAttempts<const JobFinished> part) {
+    if (part.record.attempts) put(*part.record.attempts);
+  }
   MILLRACE_INLINE void operator()(const KeyedHash& hash) { put(hash); }
   void operator()(const LockSecret& secret) { put(secret); }
   MILLRACE_INLINE void operator()(const JobFields& job) { put(job); }

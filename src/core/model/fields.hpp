@@ -344,14 +344,29 @@ void each_field(Of<PushForgotten> auto& record, Visit& visit) {
   visit_all<PushForgotten>(visit, record.key);
 }
 
+/// `JobFinished::kind`, with a bit that says whether attempts follow; and those.
+template <typename Record>
+struct FinishedKind {
+  Record& record;
+};
+template <typename Record>
+FinishedKind(Record&) -> FinishedKind<Record>;
+template <typename Record>
+struct FinishedAttempts {
+  Record& record;
+};
+template <typename Record>
+FinishedAttempts(Record&) -> FinishedAttempts<Record>;
+inline constexpr std::uint8_t kAttemptsBit = 0x02;
+
 template <typename Visit>
 void each_field(Of<JobFinished> auto& record, Visit& visit) {
-  visit_all<JobFinished>(visit, record.number, record.id, Byte{record.kind, JobKind::kWorkUnit},
+  visit_all<JobFinished>(visit, record.number, record.id, FinishedKind{record},
                          Byte{record.how, JobEnd::kExpired}, record.reserves, record.client,
                          record.created_at, record.enqueued_at, record.began_at, record.ended_at,
                          Text{record.queue, kQueueNameBytesMax}, Text{record.wid, kWidBytesMax},
                          Text{record.name, JobFinished::kNameBytesMax},
-                         Text{record.jid, kJidBytesMax});
+                         Text{record.jid, kJidBytesMax}, FinishedAttempts{record});
 }
 
 template <typename Visit>

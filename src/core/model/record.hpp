@@ -283,6 +283,9 @@ struct JobFinished {
   std::string_view wid;   ///< of the worker that held it at its end, or empty
   std::string_view name;  ///< `WorkUnitFormat::name_part`, or empty
   std::string_view jid;   ///< by which its worker knew it, where `name` is empty
+  /// The runs before the last one, and that one too if it failed; empty: none is known. They have
+  /// no backtraces.
+  Box<Attempts> attempts = {};
 
   bool operator==(const JobFinished&) const = default;
 };

@@ -108,12 +108,11 @@ Json show(const Attempt& attempt, const Failure* failure, WallClock clock) {
 }
 
 /// The job's last runs that did not end well, oldest first.
-Json show_attempts(const Job& job, const View& view) {
+Json show_attempts(const Attempts* attempts, const Failure* failure, WallClock clock) {
   Json shown = Json::array();
-  const Attempts* const attempts = view.jobs().attempts_of(job);
   if (attempts == nullptr) return shown;
   for (const Attempt& attempt : attempts->list) {
-    shown.push_back(show(attempt, job.failure(), view.wall_clock()));
+    shown.push_back(show(attempt, failure, clock));
   }
   return shown;
 }
@@ -239,7 +238,8 @@ std::string write_detail(const Job& job, const Site& site, Time now) {
   Json detail = row_of(job, site);
   detail["error"] = job.failure() == nullptr ? Json(nullptr) : failure_of(*job.failure(), clock);
   if (job.failure() != nullptr) detail["error"]["next_why"] = why_next(job, site);
-  detail["attempts"] = show_attempts(job, site.broker.view());
+  detail["attempts"] =
+      show_attempts(site.broker.view().jobs().attempts_of(job), job.failure(), clock);
   detail["lock"] = show_lock(job);
   detail["held_up"] = show_hold(job, site.format.type_of(job), site.broker.view(), now);
   detail["ttr_s"] = job.ttr_s;
@@ -322,6 +322,12 @@ Json show_finished(const FinishedJob& job, const Site& site) {
           {"wid", text_or_null(job.wid())},
           {"client", job.client == 0 ? Json(nullptr) : Json(job.client)},
           {"runs", job.reserves}};
+}
+
+Json show_whole_finished(const FinishedJob& job, const Site& site) {
+  Json detail = show_finished(job, site);
+  detail["attempts"] = show_attempts(job.attempts.get(), nullptr, site.broker.view().wall_clock());
+  return detail;
 }
 
 }  // namespace millrace::http

@@ -43,5 +43,7 @@ inline constexpr std::size_t kErrorShownBytesMax = 300;
 
 /// The job that has ended as a row of a list.
 [[nodiscard]] Json show_finished(const FinishedJob& job, const Site& site);
+/// The same with its attempts.
+[[nodiscard]] Json show_whole_finished(const FinishedJob& job, const Site& site);
 
 }  // namespace millrace::http

@@ -21,7 +21,7 @@ async function fill(test) {
 export const cases = [
   ...accessibleCases("attempts", "", fill, async (page, { base }, look) => {
     await page.goto(`${base}jobs/1`);
-    await page.getByRole("heading", { name: "Attempts" }).waitFor();
+    await page.getByText("Attempt 2 failed", { exact: true }).waitFor();
     await look("job");
   }),
   {
@@ -31,7 +31,7 @@ export const cases = [
       const { page } = test;
       await test.open("jobs/1");
       const attempts = page.locator("section", {
-        has: page.getByRole("heading", { name: "Attempts" }),
+        has: page.getByRole("heading", { name: "Timeline" }),
       });
       await attempts.getByText("FirstError: no route").waitFor();
       await attempts.getByText("SecondError: no host").waitFor();

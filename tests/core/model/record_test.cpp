@@ -452,6 +452,10 @@ TEST_CASE("record: its length is counted as it is written") {
         Record(PushEnded{.key = {.high = 1, .low = 2}, .job = 300, .ended_at = Time{1s}}),
         Record(PushForgotten{.key = {.high = 1, .low = 2}}),
         Record(JobFinished{.number = 300, .id = 1, .queue = "q", .wid = "wid", .name = "name"}),
+        Record(JobFinished{.number = 1,
+        .id = 1,
+        .kind = JobKind::kWorkUnit,
+        .attempts = Attempts{{Attempt{.number = 2, .message = "m"}}}}),
         Record(AttemptEnded{.id = 1, .attempt = Attempt{.wid = "w"}}),
         Record(CronChanged{.id = "e", .runs = {{.jid = "jid"}}}), Record(CronRemoved{.id = "e"})}) {
     std::string bytes;

@@ -46,7 +46,9 @@ class FinishedJobsTest(ServerTest):
         done = jobs[2]
         self.assertEqual((done["wid"], done["jid"]), ("worker-1", "job-done"))
         self.assertEqual(web.read("/api/v1/jids/job-done")["finished"], [done])
-        self.assertEqual(web.read(f"/api/v1/finished/{done['id']}"), done)
+        self.assertEqual(web.read(f"/api/v1/finished/{done['id']}"), {**done, "attempts": []})
+        dropped = web.read(f"/api/v1/finished/{jobs[1]['id']}")["attempts"]
+        self.assertEqual([each["error"]["message"] for each in dropped], ["m"])
         self.assertTrue(web.read("/api/v1/finished")["limits"]["is_durable"])
         more = self.end_jobs_again(server)
         self.assertEqual(self.finished(server), more + jobs)

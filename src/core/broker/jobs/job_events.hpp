@@ -87,13 +87,11 @@ class JobEvents {
   void note_finished(const Job& job, JobEnd end, Time now) {
     FinishedJobs& finished = ledger_.store().finished();
     const Queue& queue = ledger_.store().queues().at(job.queue);
-    const bool is_late = end == JobEnd::kSucceeded && job.state != JobState::kReserved;
-    const Attempts* const attempts = is_late ? ledger_.store().jobs().attempts_of(job) : nullptr;
-    const Attempt* const late = attempts == nullptr ? nullptr : &attempts->list.back();
+    const Attempts* const attempts = ledger_.store().jobs().attempts_of(job);
     if (!finished.is_durable()) {
-      finished.note(job, queue, end, now, late);
+      finished.note(job, queue, end, now, attempts);
     } else if (admission_.admits_growth()) {
-      ledger_.commit(finished.record_of(job, queue, end, now, late));
+      ledger_.commit(finished.record_of(job, queue, end, now, attempts));
     }
   }
 

@@ -52,8 +52,16 @@ void Retries::fail(const Job& job, FailedRun run, Time now) {
   const std::optional<RetryDelays> delays = delays_of(job);
   std::optional<Verdict> verdict = judge(is_lost ? -1 : wanted, job.failure(), now,
                                          {random_.draw(), delays ? &*delays : nullptr});
-  // `retry` 0: the job is forgotten with its first failure.
-  if (!verdict) return parts_.moves.remove(job, JobEnd::kFailed, now);
+  // `retry` 0: the job is forgotten with its first failure, but for what finished jobs tell of it.
+  if (!verdict) {
+    if (ledger.store().finished().limits().jobs_max > 0) {
+      parts_.attempts.note(
+          job,
+          {.end = run.end, .errtype = std::move(run.errtype), .message = std::move(run.message)},
+          now);
+    }
+    return parts_.moves.remove(job, JobEnd::kFailed, now);
+  }
   // The failure itself must be stored, or the job would run for ever. Its texts need not be.
   const bool may_grow = parts_.admission.admits_growth();
   if (!may_grow) run = {};
@@ -65,12 +73,12 @@ void Retries::fail(const Job& job, FailedRun run, Time now) {
   failure.errtype = std::move(run.errtype);
   failure.message = std::move(run.message);
   failure.backtrace = std::move(run.backtrace);
+  failure.group = {};
   if (watch_ != nullptr) watch_->on_failed(failure, now);
   fields.state = verdict->state;
   fields.when = verdict->state == JobState::kDead
                     ? ledger.store().jobs().orders().time_of_death(now)
                     : failure.next_at;
-  failure.group = {};
   fields.end_reservation();
   const Attempts* const attempts = ledger.store().jobs().attempts_of(job);
   const bool is_long =

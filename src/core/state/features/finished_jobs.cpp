@@ -1,6 +1,8 @@
 #include "core/state/features/finished_jobs.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "core/model/codec.hpp"
 
@@ -24,27 +26,54 @@ void write_texts(const JobFinished& record, FinishedJob& entry) {
   }
 }
 
-/// All but how and when. Inlined, as `write` is: each job that ends passes, and where it is only
-/// noted, no record is made for it.
+/// What is kept of them. One of them has its texts in the job's failure.
+Attempts shorten(const Attempts& attempts, const Failure* failure) {
+  Attempts kept;
+  kept.list.reserve(attempts.list.size());
+  for (const Attempt& each : attempts.list) {
+    const bool is_told = each.has_failure && failure != nullptr;
+    Attempt& attempt = kept.list.emplace_back();
+    attempt.number = each.number;
+    attempt.began = each.began;
+    attempt.ended = each.ended;
+    attempt.end = each.end;
+    attempt.wid = each.wid;
+    attempt.hostname = each.hostname;
+    attempt.pid = each.pid;
+    attempt.connection = each.connection;
+    attempt.errtype = is_told ? failure->errtype : each.errtype;
+    attempt.message =
+        cut(is_told ? failure->message : each.message, FinishedJobs::kMessageBytesMax);
+  }
+  return kept;
+}
+
+/// Inlined, as `write` is: each job that ends passes, and where it is only noted, no record is made
+/// for it.
 [[gnu::always_inline]] inline JobFinished describe(std::uint64_t number, const Job& job,
-                                                   const Queue& queue, const Attempt* late,
+                                                   const Queue& queue, JobEnd how, Time now,
+                                                   const Attempts* attempts,
                                                    const WorkUnitFormat& format) {
   JobFinished record{.number = number,
                      .id = job.id,
                      .kind = job.kind,
+                     .how = how,
                      .reserves = job.tallies().reserves,
                      .created_at = job.created_at,
                      .enqueued_at = job.enqueued_at,
+                     .ended_at = now,
                      .queue = queue.name};
   const Reservation* const held = job.reservation();
   if (held != nullptr) {
     record.client = held->client;
     record.began_at = held->reserved_at;
     record.wid = held->wid;
-  } else if (late != nullptr) {
-    record.began_at = late->began;
-    record.wid = late->wid;
+  } else if (attempts != nullptr && !attempts->list.empty() && how == JobEnd::kSucceeded) {
+    // The run had been taken from its worker before it reported.
+    record.began_at = attempts->list.back().began;
+    record.wid = attempts->list.back().wid;
   }
+  if (attempts != nullptr) record.attempts = shorten(*attempts, job.failure());
   if (!job.is_spilled()) record.name = format.name_part(job);
   if (record.name.size() > JobFinished::kNameBytesMax) record.name = {};
   const bool is_pushed = job.kind == JobKind::kWorkUnit;
@@ -68,7 +97,8 @@ JobFinished record_of(std::uint64_t number, const FinishedJob& job) {
           .queue = job.queue(),
           .wid = job.wid(),
           .name = job.name(),
-          .jid = job.jid()};
+          .jid = job.jid(),
+          .attempts = job.attempts};
 }
 
 void FinishedJobs::begin(const WorkUnitFormat& format, const Limits& limits) {
@@ -77,6 +107,8 @@ void FinishedJobs::begin(const WorkUnitFormat& format, const Limits& limits) {
   limits_.is_durable = limits.is_durable && limits.jobs_max > 0;
   noted_ = hashed_ = 0;
   count_ = 0;
+  attempt_bytes_ = 0;
+  bare_to_ = 0;
   chunks_.clear();
   log_ = LogOrder<NodeOf>(NodeOf{this});
   record_bytes_ = 0;
@@ -85,14 +117,11 @@ void FinishedJobs::begin(const WorkUnitFormat& format, const Limits& limits) {
 // ---- ends ---------------------------------------------------------------------------------------
 
 JobFinished FinishedJobs::record_of(const Job& job, const Queue& queue, JobEnd how, Time now,
-                                    const Attempt* late) const {
-  JobFinished record = describe(noted_ + 1, job, queue, late, *format_);
-  record.how = how;
-  record.ended_at = now;
-  return record;
+                                    const Attempts* attempts) const {
+  return describe(noted_ + 1, job, queue, how, now, attempts, *format_);
 }
 
-[[gnu::always_inline]] inline void FinishedJobs::write(Place place, const JobFinished& record) {
+[[gnu::always_inline]] inline void FinishedJobs::write(Place place, JobFinished& record) {
   Chunk& chunk = *chunks_[place / kChunk];
   Number& number = chunk.numbers[place % kChunk];
   if (number == 0) ++count_;
@@ -109,14 +138,31 @@ JobFinished FinishedJobs::record_of(const Job& job, const Queue& queue, JobEnd h
   entry.began_at = record.began_at;
   entry.ended_at = record.ended_at;
   write_texts(record, entry);
+  if (entry.attempts || record.attempts) keep_attempts(entry, std::move(record.attempts));
+}
+
+void FinishedJobs::keep_attempts(FinishedJob& job, Box<Attempts> attempts) {
+  if (job.attempts) attempt_bytes_ -= encoded_bytes(*job.attempts);
+  job.attempts = std::move(attempts);
+  if (job.attempts) attempt_bytes_ += encoded_bytes(*job.attempts);
+  bare_to_ = std::max(bare_to_, oldest() - 1);
+  while (attempt_bytes_ > kAttemptBytesMax && bare_to_ < noted_) {
+    FinishedJob& bare = chunks_[place_of(++bare_to_) / kChunk]->jobs[place_of(bare_to_) % kChunk];
+    if (!has(bare_to_) || !bare.attempts) continue;
+    const std::uint64_t bytes = encoded_bytes(*bare.attempts);
+    attempt_bytes_ -= bytes;
+    bare.attempts.reset();
+    if (!is_durable()) continue;
+    // Its record will be written without them.
+    logged_of(place_of(bare_to_)).bytes -= static_cast<std::uint32_t>(bytes);
+    record_bytes_ -= bytes;
+  }
 }
 
 void FinishedJobs::note(const Job& job, const Queue& queue, JobEnd how, Time now,
-                        const Attempt* late) {
+                        const Attempts* attempts) {
   if (limits_.jobs_max == 0) return;
-  JobFinished record = describe(noted_ + 1, job, queue, late, *format_);
-  record.how = how;
-  record.ended_at = now;
+  JobFinished record = describe(noted_ + 1, job, queue, how, now, attempts, *format_);
   noted_ = record.number;
   const Place place = place_of(record.number);
   if (place / kChunk >= chunks_.size()) make_room(place);
@@ -139,11 +185,11 @@ void FinishedJobs::apply(JobFinished&& record) {
   if (record.number > noted_) skip_to(record.number);
   // What it displaces; or itself, as it was before compaction wrote it again.
   clear(place);
-  write(place, record);
-  hashed_ = std::min(hashed_, record.number - 1);
-  Logged& logged = (*chunks_[place / kChunk]->logged)[place % kChunk];
+  Logged& logged = logged_of(place);
   logged.bytes = static_cast<std::uint32_t>(encoded_bytes(record));
   record_bytes_ += logged.bytes;
+  write(place, record);
+  hashed_ = std::min(hashed_, record.number - 1);
   // The offset within the batch does not matter: a batch is never cut, so its beginning will do.
   log_.push_newest(place, 0);
 }
@@ -167,7 +213,8 @@ void FinishedJobs::clear(Place place) {
   --count_;
   chunk.ids[place % kChunk] = 0;
   chunk.hashes[place % kChunk] = 0;
-  record_bytes_ -= (*chunk.logged)[place % kChunk].bytes;
+  if (chunk.jobs[place % kChunk].attempts) keep_attempts(chunk.jobs[place % kChunk], {});
+  record_bytes_ -= logged_of(place).bytes;
   log_.remove(place);
 }
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/model/features/attempt.hpp"
 #include "core/model/features/job_features.hpp"
 #include "core/model/job.hpp"
 #include "core/model/queue.hpp"
@@ -49,6 +50,9 @@ struct FinishedJob {
   std::uint32_t queue_bytes = 0;
   std::uint32_t wid_bytes = 0;
   bool has_name = false;
+  /// `JobFinished::attempts`. Those of jobs that ended earlier are dropped when all of them take
+  /// more than `FinishedJobs::kAttemptBytesMax`.
+  Box<Attempts> attempts;
 
  private:
   [[nodiscard]] std::string_view texts() const {
@@ -64,7 +68,7 @@ struct FinishedJob {
 [[nodiscard]] JobFinished record_of(std::uint64_t number, const FinishedJob& job);
 
 /// The jobs that ended last. It is written for each job that ends, and read by people. Entries are
-/// used again, so a full ring allocates nothing.
+/// used again, so a full ring allocates nothing for jobs without attempts.
 ///
 /// They are in memory only, or, where the limits say so, each of them is a record in the log: then
 /// this is a live kind, and without that it ignores records. What is in the ring follows from the
@@ -80,6 +84,8 @@ class FinishedJobs {
   };
   static constexpr std::size_t kJobsMax = 100'000;  ///< they are searched one by one
   static constexpr Duration kAgeMax = 365 * 24h;
+  static constexpr std::size_t kAttemptBytesMax = 16 * 1024 * 1024;  ///< encoded
+  static constexpr std::size_t kMessageBytesMax = 256;               ///< of each attempt
 
   FinishedJobs() = default;
   FinishedJobs(const FinishedJobs&) = delete;
@@ -90,13 +96,12 @@ class FinishedJobs {
   void begin(const WorkUnitFormat& format, const Limits& limits);
 
   /// The job is still there, and about to be removed from `queue`. Remembers it in memory only: not
-  /// where `is_durable`. `late`: the run that has ended it, where that was taken from its worker
-  /// before; else null.
+  /// where `is_durable`. `attempts` are those of the job; null: there are none.
   void note(const Job& job, const Queue& queue, JobEnd how, Time now,
-            const Attempt* late = nullptr);
+            const Attempts* attempts = nullptr);
   /// The same as a record, which is to be committed. Its views are those of the job and the queue.
   [[nodiscard]] JobFinished record_of(const Job& job, const Queue& queue, JobEnd how, Time now,
-                                      const Attempt* late = nullptr) const;
+                                      const Attempts* attempts = nullptr) const;
   [[nodiscard]] bool is_durable() const { return limits_.is_durable; }
 
   /// A position: how many had ended when the job did. The job that ended first has 1. Some may be
@@ -178,7 +183,11 @@ class FinishedJobs {
   [[nodiscard]] bool is_shown(const FinishedJob& job, Time now) const {
     return now - job.ended_at <= limits_.age_max;
   }
-  void write(Place place, const JobFinished& record);
+  [[nodiscard]] Logged& logged_of(Place place) {
+    return (*chunks_[place / kChunk]->logged)[place % kChunk];
+  }
+  void write(Place place, JobFinished& record);
+  void keep_attempts(FinishedJob& job, Box<Attempts> attempts);
   void skip_to(Number number);
   void make_room(Place place);
   void clear(Place place);
@@ -188,15 +197,15 @@ class FinishedJobs {
   Limits limits_{.jobs_max = 0};
   Number noted_ = 0;       ///< the highest number so far; where it is not 0, that job is there
   std::size_t count_ = 0;  ///< of those that are there
+  std::size_t attempt_bytes_ = 0;
+  Number bare_to_ = 0;  ///< those up to this one have no attempts any more
   std::vector<std::unique_ptr<Chunk>> chunks_;
   /// Those up to this one have a hash: few ask, so they are made when somebody does.
   mutable Number hashed_ = 0;
 
   struct NodeOf {
     FinishedJobs* jobs;
-    LogNode& operator()(Place place) const {
-      return (*jobs->chunks_[place / kChunk]->logged)[place % kChunk].node;
-    }
+    LogNode& operator()(Place place) const { return jobs->logged_of(place).node; }
   };
   LogOrder<NodeOf> log_{NodeOf{this}};
   std::uint64_t record_bytes_ = 0;

@@ -141,7 +141,7 @@ Response show_finished_job(const Call& call) {
   if (!id) return refuse(400, "that is not a job number");
   const FinishedJob* job = call.site.broker.view().finished().find(*id, call.moment.now);
   if (job == nullptr) return refuse(404, "no such job is among the last that have ended");
-  return {.body = dump(show_finished(*job, call.site))};
+  return {.body = dump(show_whole_finished(*job, call.site))};
 }
 
 }  // namespace millrace::http

@@ -72,6 +72,69 @@ TEST_CASE("finished jobs: how a job has ended") {
   CHECK(fixture.broker.view().finished().find(expired, fixture.now)->began_at == Time{});
 }
 
+TEST_CASE("finished jobs: the attempts before the last run are remembered, without backtraces") {
+  for (const bool is_durable : {false, true}) {
+    BrokerFixture fixture;
+    fixture.ledger.store().finished().begin(fixture.format, {.is_durable = is_durable});
+    const ClientId client = fixture.client();
+    const JobId id = fixture.push("jid=one,retry=3");
+    CHECK(fixture.fetch(client, "w1") == id);
+    CHECK(fixture.broker.workers().fail(
+        client, "one",
+        {.errtype = "Timeout", .message = std::string(1000, 'm'), .backtrace = {"a.rb:1"}},
+        fixture.now));
+    CHECK(fixture.broker.admin().change(id, Mutation::Action::kRequeue, fixture.now));
+    CHECK(fixture.fetch(client, "w1") == id);
+    CHECK(fixture.broker.workers().ack(client, "one", fixture.now));
+    const FinishedJob* const job = fixture.broker.view().finished().find(id, fixture.now);
+    REQUIRE(job != nullptr);
+    REQUIRE(job->attempts);
+    REQUIRE(job->attempts->list.size() == 1);
+    const Attempt& attempt = job->attempts->list[0];
+    CHECK(attempt.number == 1);
+    CHECK(attempt.wid == "w1");
+    CHECK(attempt.errtype == "Timeout");
+    CHECK(attempt.message.size() == FinishedJobs::kMessageBytesMax);
+    CHECK(attempt.backtrace.empty());
+  }
+}
+
+TEST_CASE("finished jobs: one that is dropped with its first failure tells of it") {
+  BrokerFixture fixture;
+  const ClientId client = fixture.client();
+  const JobId id = fixture.push("retry=0");
+  CHECK(fixture.fetch(client, "w1") == id);
+  CHECK(fixture.broker.workers().fail(client, "j" + std::to_string(id),
+                                      {.errtype = "E", .message = "m"}, fixture.now));
+  const FinishedJob* const job = fixture.broker.view().finished().find(id, fixture.now);
+  REQUIRE(job != nullptr);
+  REQUIRE(job->attempts);
+  CHECK(job->attempts->list[0].message == "m");
+}
+
+TEST_CASE("finished jobs: all attempts together are bounded, and the oldest are dropped") {
+  FinishedJobs finished;
+  BrokerFixture fixture;
+  finished.begin(fixture.format, {.jobs_max = 100'000, .is_durable = true});
+  Attempts attempts;
+  for (std::uint32_t i = 1; i <= Attempts::kCountMax; ++i) {
+    attempts.list.push_back({.number = i, .message = std::string(256, 'm')});
+  }
+  const std::size_t each = encoded_bytes(attempts);
+  std::uint64_t bare_bytes = 0;
+  const std::uint64_t fit = FinishedJobs::kAttemptBytesMax / each;
+  for (std::uint64_t number = 1; number <= fit + 5; ++number) {
+    finished.apply(JobFinished{.number = number, .id = number, .attempts = Box(attempts)});
+    bare_bytes += encoded_bytes(JobFinished{.number = number, .id = number});
+  }
+  // What the log would have if all were written anew.
+  CHECK(finished.live_bytes() == bare_bytes + fit * each);
+  CHECK_FALSE(finished.find(1, {})->attempts);
+  CHECK_FALSE(finished.find(5, {})->attempts);
+  CHECK(finished.find(6, {})->attempts);
+  CHECK(finished.find(fit + 5, {})->attempts);
+}
+
 TEST_CASE("finished jobs: of many the last are remembered, the latest first") {
   BrokerFixture fixture(Broker::Options{.finished = {.jobs_max = 3}});
   const ClientId client = fixture.client();

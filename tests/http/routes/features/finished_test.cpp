@@ -112,6 +112,20 @@ TEST_CASE("finished: filters, and pages") {
   CHECK(web.get("/api/v1/finished?limit=0").status == 400);
 }
 
+TEST_CASE("finished: one job tells of its attempts, a list does not") {
+  WebFixture web;
+  const JobId id = web.fail("Mail", "no route");
+  CHECK(web.post("/api/v1/jobs/" + std::to_string(id) + "/retry").status == 200);
+  CHECK(web.fetch("failing") == id);
+  web.acknowledge(id);
+  const Json job = web.read("/api/v1/finished/" + std::to_string(id));
+  CHECK(job["outcome"] == "done");
+  REQUIRE(job["attempts"].size() == 1);
+  CHECK(job["attempts"][0]["outcome"] == "failed");
+  CHECK(job["attempts"][0]["error"]["message"] == "no route");
+  CHECK_FALSE(web.read("/api/v1/finished")["jobs"][0].contains("attempts"));
+}
+
 TEST_CASE("finished: one job by its number, and by its jid") {
   WebFixture web;
   const JobId id = finish(web, "Mail");
