@@ -115,6 +115,14 @@ export async function get(path, params, { signal, read = JSON.parse } = {}) {
   return data;
 }
 
+const PAGE_LENGTH_MAX = 300;
+/** The page that is shown, for the list of changes; of a long address the path alone. */
+function pageShown() {
+  const { pathname, search } = location;
+  const page = pathname.slice(new URL(document.baseURI).pathname.length - 1) + search;
+  return page.length > PAGE_LENGTH_MAX ? page.split("?")[0].slice(0, PAGE_LENGTH_MAX) : page;
+}
+
 export async function post(path, body) {
   const life = instance;
   // Nothing is sent to a server that may be gone: when it comes back, it might still be done.
@@ -124,7 +132,7 @@ export async function post(path, body) {
   const request = {
     method: "POST",
     // A job is named by its number. After a restart the number may mean another job.
-    headers: { "Content-Type": "application/json", "X-Instance": life },
+    headers: { "Content-Type": "application/json", "X-Instance": life, "X-Page": pageShown() },
     body: typeof body === "string" ? body : JSON.stringify(body ?? {}),
   };
   return JSON.parse((await send(url(path), request, CHANGE_MS, late)).text);

@@ -18,6 +18,7 @@ const ACTIONS = {
   "jobs/delete": "Delete job",
   "jobs/change": "Change jobs",
   operations: "Change jobs",
+  jobs: "Push job",
   "operations/cancel": "Cancel operation",
   "cron/run": "Run cron entry",
   "cron/pause": "Pause cron entry",
@@ -35,7 +36,7 @@ const ACTIONS = {
   flush: "FLUSH",
 };
 
-const COLUMNS = [["When", "n"], ["What"], ["Which", "wide"], ["Changed", "n"], ["From"]];
+const COLUMNS = [["When", "n"], ["Action"], ["Target", "wide"], ["Changed", "n"], ["From"]];
 
 function target({ action, target: name }) {
   if (!name) return null;
@@ -45,12 +46,20 @@ function target({ action, target: name }) {
   return h("span", { class: "name" }, name);
 }
 
+/** The page on which somebody asked for it. Any client may say anything, and gets no link away. */
+function askedOn(page) {
+  const to = page.replace(/^\/+/, "");
+  const href = link(to);
+  if (new URL(href, document.baseURI).origin !== location.origin) return null;
+  return h("div", { class: "dim" }, "on ", h("a", { href, class: "name" }, to || "Overview"));
+}
+
 const row = (change) =>
   h(
     "tr",
     { "data-key": String(change.number) },
     figure(ago(change.at)),
-    h("td", {}, ACTIONS[change.action] ?? change.action),
+    h("td", { class: "line" }, ACTIONS[change.action] ?? change.action),
     h(
       "td",
       { class: "wide" },
@@ -63,10 +72,11 @@ const row = (change) =>
     ),
     h(
       "td",
-      {},
+      { class: "line" },
       change.user && h("div", {}, h("strong", { class: "name" }, change.user)),
       h("div", {}, h("span", { class: "name" }, change.client || change.protocol)),
       h("div", { class: "dim" }, h("span", { class: "name" }, change.from)),
+      change.page && askedOn(change.page),
     ),
   );
 
@@ -80,7 +90,7 @@ export default {
         "p",
         { class: "dim" },
         "The last 1,000 changes by this UI, the JSON API, and MUTATE, FLUSH and QUEUE of Faktory ",
-        "clients. Pushed jobs are not listed. A restart forgets the list.",
+        "clients. Jobs that programs push are not listed. A restart forgets the list.",
       ),
       changes.length > 0
         ? table("Changes", COLUMNS, changes.map(row), "cards")

@@ -166,6 +166,10 @@ bool is_own_host(std::string_view host, const std::vector<std::string>& hosts) {
   return std::find(hosts.begin(), hosts.end(), name) != hosts.end();
 }
 
+bool is_from_page(const Request& request) {
+  return request.header("x-requested-with") == "millrace";
+}
+
 bool is_change(const Request& request) {
   return request.method != "GET" && request.method != "HEAD";
 }

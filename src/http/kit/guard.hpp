@@ -52,6 +52,8 @@ void harden(Response& response);
 
 /// True when the request would change something.
 [[nodiscard]] bool is_change(const Request& request);
+/// Whether a page of the web UI has sent it.
+[[nodiscard]] bool is_from_page(const Request& request);
 
 inline constexpr std::size_t kHeaderBytesMax = 64 * 1024;
 inline constexpr std::size_t kPathBytesMax = 4096;

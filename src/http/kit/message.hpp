@@ -40,6 +40,8 @@ struct Response {
   std::string body;
   std::map<std::string, std::string> headers;
   bool is_change = false;  ///< it may leave only when everything recorded before it is durable
+  /// What a change has changed, for people: before → after, or which jobs. May be empty.
+  std::string changed = {};
   /// Writes a body that takes long to write, from data of its own: to be called outside of the
   /// broker's thread. Empty: the body is in `body`.
   std::function<std::string()> write_body = {};

@@ -246,9 +246,13 @@ Response answer(Site& site, const Request& request, const Moment& moment) {
   const Call call{
       .site = site, .request = request, .moment = moment, .name = std::move(found.name)};
   Response response = found.route->handle(call);
-  // Programs push all the time: that is no news.
-  const bool is_noted = is_change(request) && !has_job(found.route->path);
-  if (is_noted && response.status < 300) note_change(call, found.route->path, response);
+  // Programs push all the time: that is no news. What a person pushes is.
+  const bool is_noted = has_job(found.route->path)
+                            ? found.route->path == kPushPath && is_from_page(request)
+                            : is_change(request);
+  if (is_noted && is_change(request)) {
+    response = note_change(call, found.route->path, std::move(response));
+  }
   // GET /queues/mail/pause means the queue `mail/pause` only if there is one.
   if (response.status == 404 && !found.allowed.empty()) return refuse_way(found, request);
   return response;

@@ -142,7 +142,9 @@ Response accept_batch(const Call& call) {
   if (!bounds) return refuse(400, bounds.error().text);
   const auto accepted =
       call.site.broker.batches().accept_lost(batch->id, bounds->changes_max, call.moment.now);
-  return {.body = dump({{"bid", call.name}, {"accepted", accepted.value()}}), .is_change = true};
+  return {.body = dump({{"bid", call.name}, {"accepted", accepted.value()}}),
+          .is_change = true,
+          .changed = concat(accepted.value(), " lost members")};
 }
 
 Response delete_batch(const Call& call) {

@@ -77,7 +77,7 @@ Response delete_batch(const Call& call);
 Response list_errors(const Call& call);
 Response list_activity(const Call& call);
 /// Notes the change that the request has made. `path` is that of its route, with `*` for a name.
-void note_change(const Call& call, std::string_view path, const Response& response);
+[[nodiscard]] Response note_change(const Call& call, std::string_view path, Response response);
 Response list_types(const Call& call);
 
 Response list_operations(const Call& call);

@@ -57,6 +57,7 @@ Response change_one(const Call& call, Mutation::Action action) {
   if (job == nullptr) return say_gone(call);
   // Kept: the change may remove the job, or move it on to a waiting worker.
   const JobState before = job->state;
+  const std::string queue = broker.view().queues().at(job->queue).name;
   if (action == Mutation::Action::kMove && before == JobState::kReserved) {
     return refuse(409, "a running job is not moved: wait for the end of the run");
   }
@@ -84,8 +85,11 @@ Response change_one(const Call& call, Mutation::Action action) {
   if (!done) return refuse(409, concat("this job is ", name_of(before), " already"));
   // Asked for again: `job` is no longer valid when it was deleted.
   const Job* left = broker.view().jobs().find(id);
-  return {.body = dump({{"id", id}, {"state", left ? Json(name_of(left->state)) : Json(nullptr)}}),
-          .is_change = true};
+  const std::string_view after = left ? name_of(left->state) : "deleted";
+  return {
+      .body = dump({{"id", id}, {"state", left ? Json(after) : Json(nullptr)}}),
+      .is_change = true,
+      .changed = to->empty() ? concat(name_of(before), " → ", after) : concat(queue, " → ", *to)};
 }
 
 Outcome<std::vector<JobId>> read_ids(const Json& members) {
@@ -100,6 +104,16 @@ Outcome<std::vector<JobId>> read_ids(const Json& members) {
     ids.push_back(id.get<JobId>());
   }
   return ids;
+}
+
+/// "1, 2, 3 and 7 more"
+std::string list_of(const std::vector<JobId>& ids) {
+  constexpr std::size_t kShownMax = 10;
+  std::string list;
+  for (std::size_t i = 0; i < std::min(ids.size(), kShownMax); ++i) {
+    list += concat(i == 0 ? "" : ", ", ids[i]);
+  }
+  return ids.size() > kShownMax ? concat(list, " and ", ids.size() - kShownMax, " more") : list;
 }
 
 /// The job with our jid as its first member. The rest of the text stays as it is.
@@ -122,15 +136,18 @@ Response say_pushed(const Site& site, const Result<JobId, PushRefusal>& id,
                     std::string_view request) {
   if (!id) return refuse_push(id.error());
   Json pushed{{"id", *id}, {"state", nullptr}};
+  std::string type;
   // A worker that waited for it may hold it by now. It has ended only if the push is one that was
   // sent again, and is remembered.
   if (const Job* const job = site.broker.view().jobs().find(*id)) {
     pushed["jid"] = site.format.identify(*job).jid;
     pushed["state"] = name_of(job->state);
+    type = concat(site.format.summarize(*job).type, " in ",
+                  site.broker.view().queues().at(job->queue).name);
   } else {
     pushed["jid"] = read_text(Json::parse(request, nullptr, false), "jid");
   }
-  return {.status = 201, .body = dump(pushed), .is_change = true};
+  return {.status = 201, .body = dump(pushed), .is_change = true, .changed = std::move(type)};
 }
 
 Response make_long_push(const Call& call) {
@@ -209,7 +226,9 @@ Response change_jobs(const Call& call) {
   }
   return {.body = dump(
               {{"changed", changed}, {"gone", gone}, {"refused", ids->size() - changed - gone}}),
-          .is_change = true};
+          .is_change = true,
+          .changed = concat(read_text(members, "action"), " ", list_of(*ids),
+                            to->empty() ? "" : " → ", *to)};
 }
 
 namespace {

@@ -1,11 +1,15 @@
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include "base/number.hpp"
 #include "http/kit/input.hpp"
 #include "http/kit/text.hpp"
+#include "http/routes/failure_group.hpp"
 #include "http/routes/handlers.hpp"
 #include "http/routes/job_filter.hpp"
 #include "http/routes/job_view.hpp"
+#include "http/routes/measures/failure_series.hpp"
 
 /// Changes of all jobs that match a filter.
 namespace millrace::http {
@@ -48,9 +52,16 @@ Outcome<Duration> read_spread(const Json& members, Mutation::Action action,
   return Duration{std::chrono::seconds(found->get<std::int64_t>())};
 }
 
+/// The error of a group in words, as far as it is known; else the name of the group.
+std::string error_in_words(const std::string& group, const FailureSeries& failures) {
+  const FailureSeries::Name* const name = failures.name(parse_failure_group(group).value_or(0));
+  if (name == nullptr) return group;
+  return name->message.empty() ? name->type : concat(name->type, ": ", name->message);
+}
+
 /// `delete retrying and dead jobs of mail with error "timeout"`
 std::string title_of(const std::string& action, const std::vector<JobState>& states,
-                     const JobFilter& filter) {
+                     const JobFilter& filter, const FailureSeries& failures) {
   std::string title = action;
   for (const JobState& state : states) {
     const bool is_last = &state == &states.back();
@@ -61,7 +72,9 @@ std::string title_of(const std::string& action, const std::vector<JobState>& sta
   if (filter.queue) title += " of " + *filter.queue;
   JobFilter rest = filter;
   rest.queue.reset();
-  if (!rest.is_empty()) title += " with " + describe(rest);
+  if (rest.group) title += concat(" with \"", error_in_words(*rest.group, failures), "\"");
+  const bool has_group = std::exchange(rest.group, {}).has_value();
+  if (!rest.is_empty()) title += concat(has_group ? ", " : " with ", describe(rest));
   return title;
 }
 
@@ -171,15 +184,19 @@ Response start_operation(const Call& call) {
     matches = only_put(std::move(matches));
     target += ", which Faktory clients cannot name: pushed jobs stay";
   }
-  return begin_operation(call, {.states = *states,
-                                .queue = queue,
-                                .batch = batch_of(*filter),
-                                .action = *action,
-                                .to = *to,
-                                .spread = *spread,
-                                .matches = std::move(matches),
-                                .bounds = *bounds,
-                                .title = title_of(name, *states, *filter) + target});
+  if (*spread != Duration{}) {
+    target += concat(" over ", std::chrono::round<std::chrono::seconds>(*spread).count(), " s");
+  }
+  return begin_operation(call,
+                         {.states = *states,
+                          .queue = queue,
+                          .batch = batch_of(*filter),
+                          .action = *action,
+                          .to = *to,
+                          .spread = *spread,
+                          .matches = std::move(matches),
+                          .bounds = *bounds,
+                          .title = title_of(name, *states, *filter, call.site.failures) + target});
 }
 
 Response list_operations(const Call& call) {

@@ -22,7 +22,10 @@ Response pause(const Call& call, std::optional<std::uint32_t> seconds) {
   const auto paused = call.site.broker.admin().pause(call.name, seconds, call.moment.now);
   if (!paused && paused.error() == Refusal::kNoRoom) return refuse_for_room();
   if (!paused) return say_gone();
-  return {.body = dump({{"name", call.name}, {"is_paused", seconds != 0u}}), .is_change = true};
+  std::string how = seconds ? concat("for ", *seconds, " s") : std::string("until it is resumed");
+  return {.body = dump({{"name", call.name}, {"is_paused", seconds != 0u}}),
+          .is_change = true,
+          .changed = seconds == 0u ? std::string() : std::move(how)};
 }
 
 Response sweep(const Call& call, BulkChanges::Request request) {

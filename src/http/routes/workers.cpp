@@ -117,7 +117,9 @@ Response tell(const Call& call, Worker::State state) {
     if (call.site.broker.admin().order_worker(each, state, call.moment.now)) ++told;
   }
   if (!is_all && told == 0) return refuse(404, "no connected worker has this wid");
-  return {.body = dump({{"told", told}}), .is_change = true};
+  return {.body = dump({{"told", told}}),
+          .is_change = true,
+          .changed = is_all ? concat("all ", told, " workers") : wid};
 }
 
 }  // namespace

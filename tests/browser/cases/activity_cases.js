@@ -39,7 +39,10 @@ export const cases = [
       await page.locator("dialog").getByRole("button", { name: "Pause" }).click();
       await page.getByText("mail is paused.").waitFor();
       await page.getByRole("link", { name: "Activity" }).click();
-      await row(page, "Pause queue").getByRole("link", { name: "mail" }).waitFor();
+      const pause = row(page, "Pause queue");
+      await pause.getByRole("link", { name: "mail", exact: true }).waitFor();
+      await pause.getByText("until it is resumed").waitFor();
+      await pause.getByRole("link", { name: "queues/mail" }).waitFor();
       await row(page, "Pause queue").getByText("web UI").waitFor();
       await row(page, "Pause queue").getByText("127.0.0.1").waitFor();
     },

@@ -219,8 +219,7 @@ TEST_CASE("operations: a failure group is retried in both of its states") {
   REQUIRE(groups.size() == 1);
   const Json begun = start(
       web, {{"action", "retry"}, {"states", {"retrying", "dead"}}, {"group", groups[0]["group"]}});
-  CHECK(begun["title"] == concat("retry retrying and dead jobs with group \"",
-                                 groups[0]["group"].get<std::string>(), "\""));
+  CHECK(begun["title"] == "retry retrying and dead jobs with \"Oops: line # failed\"");
   web.settle();
   CHECK(web.find(retrying)->state == JobState::kReady);
   CHECK(web.find(dead)->state == JobState::kReady);

@@ -9,7 +9,7 @@ namespace millrace {
 
 Activity::Number Activity::note(Change change) {
   for (std::string* text : {&change.from, &change.user, &change.client, &change.action,
-                            &change.target, &change.details}) {
+                            &change.target, &change.details, &change.page}) {
     text->resize(cut(*text, kTextBytesMax).size());
   }
   changes_.push_back(std::move(change));

@@ -20,7 +20,8 @@ struct Change {
   std::string client;     ///< what the client says it is, or the wid of a worker; may be empty
   std::string action;     ///< for example "queues/pause"
   std::string target;     ///< the name or the number of what was changed; empty: see `details`
-  std::string details;    ///< which jobs, or how; may be empty
+  std::string details;    ///< which jobs, or before → after; may be empty
+  std::string page = {};  ///< of the web UI on which it was asked for, as the client says; or empty
   std::optional<std::uint64_t> changed = {};  ///< how many jobs; nullopt: not known, or not yet
   std::uint64_t operation = 0;                ///< of `BulkChanges`, which makes it; 0: none
 };

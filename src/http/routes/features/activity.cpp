@@ -1,5 +1,7 @@
 #include "core/broker/features/activity.hpp"
 
+#include <algorithm>
+
 #include "base/number.hpp"
 #include "base/text.hpp"
 #include "http/kit/guard.hpp"
@@ -23,15 +25,26 @@ std::string action_of(std::string_view path) {
 
 /// What the client says it is.
 std::string client_of(const Request& request) {
-  if (request.header("x-requested-with") == "millrace") return "web UI";
+  if (is_from_page(request)) return "web UI";
   const std::string_view agent = request.header("user-agent");
   return std::string(agent.substr(0, agent.find(' ')));
+}
+
+/// The page that the web UI says it shows. Any client may say anything.
+std::string page_of(const Request& request) {
+  const std::string_view page = request.header("x-page");
+  const bool is_path = page.starts_with('/') && std::ranges::all_of(page, [](char c) {
+                         return c > ' ' && c <= '~' && c != '\\';
+                       });
+  return is_path ? std::string(page) : std::string();
 }
 
 /// A proxy names the client that it speaks for.
 std::string address_of(const Request& request) {
   const std::string_view client = request.header("x-forwarded-for");
-  return client.empty() ? request.from : concat(cut(client, 100), " by ", request.from);
+  constexpr std::size_t kAddressBytesMax = 45;  // of an IPv6 address (RFC 4291, 2.2)
+  return client.empty() ? request.from
+                        : concat(cut(client, kAddressBytesMax), " by ", request.from);
 }
 
 Json show_change(Activity::Number number, const Change& change, const Site& site) {
@@ -46,35 +59,50 @@ Json show_change(Activity::Number number, const Change& change, const Site& site
           {"action", change.action},
           {"target", change.target},
           {"details", change.details},
+          {"page", text_or_null(change.page)},
           {"changed", change.changed ? Json(*change.changed)
                       : running      ? Json(running->changed)
                                      : Json(nullptr)},
           {"is_running", running != nullptr}};
 }
 
-}  // namespace
-
-void note_change(const Call& call, std::string_view path, const Response& response) {
-  const Request& request = call.request;
-  Change change{.at = call.moment.now,
-                .protocol = "http",
-                .from = address_of(request),
-                .user = user_of(request),
-                .client = client_of(request),
-                .action = action_of(path),
-                .target = call.name,
-                .details = {}};
+/// The change was made, if that is what the response says; it may come later.
+Response note(Activity& activity, Response response, Change change) {
+  if (response.go_on) {
+    response.go_on = [&activity, change = std::move(change), go_on = std::move(response.go_on)](
+                         Time now) { return note(activity, go_on(now), change); };
+    return response;
+  }
+  if (response.status >= 300) return response;
   const Json said = Json::parse(response.body, nullptr, false);
+  change.details = response.changed;
   if (said.contains("phase")) {
     change.operation = said["id"].get<std::uint64_t>();
     change.details = said["title"].get<std::string>();
-  } else {
-    if (!request.members.empty()) change.details = dump(request.members);
-    if (said.contains("changed")) change.changed = said["changed"].get<std::uint64_t>();
-    // One job, since the request succeeded.
-    if (path.starts_with("/api/v1/jobs/*")) change.changed = 1;
+  } else if (said.contains("changed")) {
+    change.changed = said["changed"].get<std::uint64_t>();
   }
-  call.site.broker.activity().note(std::move(change));
+  // One job, since the request succeeded.
+  if (change.action.starts_with("jobs") && !change.changed) change.changed = 1;
+  if (change.target.empty() && change.action == "jobs") change.target = to_string(said["id"]);
+  activity.note(std::move(change));
+  return response;
+}
+
+}  // namespace
+
+Response note_change(const Call& call, std::string_view path, Response response) {
+  const Request& request = call.request;
+  return note(call.site.broker.activity(), std::move(response),
+              {.at = call.moment.now,
+               .protocol = "http",
+               .from = address_of(request),
+               .user = user_of(request),
+               .client = client_of(request),
+               .action = action_of(path),
+               .target = call.name,
+               .details = {},
+               .page = page_of(request)});
 }
 
 Response list_activity(const Call& call) {

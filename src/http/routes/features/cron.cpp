@@ -127,7 +127,8 @@ Response run_cron(const Call& call) {
   CHECK(state);
   return {.status = 201,
           .body = dump({{"id", id}, {"jid", *jid}, {"state", name_of(*state)}}),
-          .is_change = true};
+          .is_change = true,
+          .changed = concat("job ", id)};
 }
 
 Response pause_cron(const Call& call) {

@@ -101,6 +101,25 @@ bool is_pattern_of_types(std::string_view name) {
   return is_type_name(name) && name.find_first_of("*?[") != name.npos;
 }
 
+/// "concurrency 3, timeout_s 60", in the terms of config files.
+std::string in_words(const ThrottleLimits& limits) {
+  std::string words;
+  for (const LimitMember& each : kLimitMembers) {
+    const std::uint32_t value = limits.*(each.value);
+    if (value != 0) words += concat(words.empty() ? "" : ", ", each.name, " ", value);
+  }
+  return words.empty() ? "no limits" : words;
+}
+
+/// Those of the queue or the type, by hand or by the config files.
+std::string limits_now(const Call& call) {
+  const auto& throttles = call.site.broker.view().throttles();
+  const Throttle* const throttle = throttles.table().find(call.name);
+  if (throttle != nullptr && throttle->by_hand) return in_words(*throttle->by_hand);
+  const ThrottleRule* const rule = throttles.rules().rule_of(call.name);
+  return rule == nullptr ? "no limits" : in_words(rule->limits);
+}
+
 Response say_unlimited() {
   return refuse(404, "nothing limits this queue or type");
 }
@@ -180,6 +199,7 @@ Response set_throttle(const Call& call) {
   if (!can_have(call.name, *limits)) {
     return refuse(400, "worker and per_key limit a queue, and no type");
   }
+  const std::string before = limits_now(call);
   const Answer<Done> set =
       call.site.broker.admin().set_throttle(call.name, *limits, call.moment.now);
   if (!set && set.error() == Refusal::kNoRoom) return refuse_for_room();
@@ -193,14 +213,18 @@ Response set_throttle(const Call& call) {
   }
   const Throttle* const throttle = call.site.broker.view().throttles().table().find(call.name);
   return {.body = dump(show_throttle(*throttle, call.site.broker.view(), call.moment.now)),
-          .is_change = true};
+          .is_change = true,
+          .changed = concat(before, " → ", in_words(*limits))};
 }
 
 Response reset_throttle(const Call& call) {
+  const std::string before = limits_now(call);
   if (!call.site.broker.admin().remove_throttle(call.name, call.moment.now)) {
     return refuse(404, "no limits of this queue or type were set by hand");
   }
-  return {.body = dump({{"queue", call.name}}), .is_change = true};
+  return {.body = dump({{"queue", call.name}}),
+          .is_change = true,
+          .changed = concat(before, " → ", limits_now(call))};
 }
 
 }  // namespace millrace::http

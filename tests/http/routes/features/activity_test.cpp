@@ -22,7 +22,8 @@ TEST_CASE("activity: a change tells when, from where, what and how many") {
   const Json change = changes(web)[0];
   CHECK(change["action"] == "queues/pause");
   CHECK(change["target"] == "mail");
-  CHECK(change["details"] == R"({"seconds":60})");
+  CHECK(change["details"] == "for 60 s");
+  CHECK(change["page"] == nullptr);
   CHECK(change["from"] == "192.0.2.7");
   CHECK(change["user"] == "ada");
   CHECK(change["client"] == "curl/7.88.1");
@@ -51,6 +52,7 @@ TEST_CASE("activity: jobs are counted, in the end those of an operation") {
   CHECK(web.post("/api/v1/jobs/" + one + "/kill").status == 200);
   CHECK(changes(web)[0]["changed"] == 1);
   CHECK(changes(web)[0]["target"] == one);
+  CHECK(changes(web)[0]["details"] == "ready → dead");
   for (int i = 0; i < 3; ++i) web.put("bytes");
   CHECK(web.post("/api/v1/operations", {{"action", "delete"}, {"states", {"ready"}}}).status ==
         202);
@@ -59,6 +61,70 @@ TEST_CASE("activity: jobs are counted, in the end those of an operation") {
   web.settle();
   CHECK(changes(web)[0]["is_running"] == false);
   CHECK(changes(web)[0]["changed"] == 3);
+}
+
+TEST_CASE("activity: a change says what was before and after") {
+  WebFixture web;
+  const std::string id = std::to_string(web.put("bytes", "mail"));
+  CHECK(web.post("/api/v1/jobs/" + id + "/move", {{"to", "low"}}).status == 200);
+  CHECK(changes(web)[0]["details"] == "mail → low");
+  CHECK(web.post("/api/v1/throttles/mail/set", {{"concurrency", 3}, {"timeout_s", 60}}).status ==
+        200);
+  CHECK(changes(web)[0]["details"] == "no limits → concurrency 3, timeout_s 60");
+  CHECK(web.post("/api/v1/throttles/mail/set", {{"rate_count", 5}, {"rate_s", 1}}).status == 200);
+  CHECK(changes(web)[0]["details"] == "concurrency 3, timeout_s 60 → rate_count 5, rate_s 1");
+  CHECK(web.post("/api/v1/throttles/mail/reset").status == 200);
+  CHECK(changes(web)[0]["details"] == "rate_count 5, rate_s 1 → no limits");
+  const Json ids = Json::array({web.put("bytes"), web.put("bytes")});
+  CHECK(web.post("/api/v1/jobs/change", {{"action", "kill"}, {"ids", ids}}).status == 200);
+  CHECK(changes(web)[0]["details"] == "kill 2, 3");
+  CHECK(web.post("/api/v1/jobs/change", {{"action", "move"}, {"ids", ids}, {"to", "low"}}).status ==
+        200);
+  CHECK(changes(web)[0]["details"] == "move 2, 3 → low");
+  CHECK(changes(web)[0]["changed"] == 2);
+}
+
+TEST_CASE("activity: an operation on the jobs of one error says which") {
+  WebFixture web;
+  web.fail("Mail", "no route to 10.0.0.1", true);
+  const Json errors = web.read("/api/v1/errors?cursor=dead");
+  const std::string group = errors["groups"][0]["group"].get<std::string>();
+  CHECK(
+      web.post("/api/v1/operations", {{"action", "retry"}, {"states", {"dead"}}, {"group", group}})
+          .status == 202);
+  const std::string said = changes(web)[0]["details"].get<std::string>();
+  CHECK(said.find("no route to") != said.npos);
+  CHECK(said.find(group) == said.npos);
+}
+
+TEST_CASE("activity: what is no page is none") {
+  WebFixture web;
+  web.put("bytes", "mail");
+  for (const char* page : {"https://evil.example", "/\t/evil.example", "/\\evil.example", "x"}) {
+    Request request = request_of("POST", "/api/v1/queues/mail/pause");
+    request.body = "{}";
+    request.headers["x-page"] = page;
+    CHECK(web.ask(request).status == 200);
+    CHECK(changes(web)[0]["page"] == nullptr);
+  }
+}
+
+TEST_CASE("activity: a job that a person pushes is there, with the page") {
+  WebFixture web;
+  for (const std::string& args : {std::string("[]"), "[\"" + std::string(300'000, 'x') + "\"]"}) {
+    Request request = request_of("POST", "/api/v1/jobs");
+    request.body = R"({"jobtype":"Mail","queue":"mail","args":)" + args + "}";
+    request.headers["x-requested-with"] = "millrace";
+    request.headers["x-page"] = "/queues/mail";
+    const Response pushed = web.ask_all(request);
+    REQUIRE(pushed.status == 201);
+    const Json change = changes(web)[0];
+    CHECK(change["action"] == "jobs");
+    CHECK(change["target"] == to_string(Json::parse(pushed.body)["id"]));
+    CHECK(change["details"] == "Mail in mail");
+    CHECK(change["page"] == "/queues/mail");
+    CHECK(change["changed"] == 1);
+  }
 }
 
 TEST_CASE("activity: what was refused, and pushes, are not there") {
