@@ -82,6 +82,7 @@ function open(keepsPlace) {
     about,
     stop: new AbortController(),
     data: undefined,
+    isSame,
     error: null,
     place: keepsPlace ? (history.state ?? 0) : null,
   };
@@ -155,7 +156,7 @@ function problem(error) {
   if (error.status === 401)
     return banner(
       "bad",
-      "The server asks for a password that this page does not have. ",
+      "Please log in again. ",
       h("a", { href: loginAddress(), target: "_self" }, "Log in"),
     );
   if (isRefused(error))
@@ -192,8 +193,19 @@ function drawTitle() {
   document.title = isInTrouble() ? `▲ ${title}` : title;
 }
 
+/** Above what is still shown. */
+function drawProgress(text) {
+  main.setAttribute("aria-busy", "true");
+  const known = main.querySelector(":scope > .progress");
+  const line = known ?? h("p", { class: "progress", role: "status" });
+  line.textContent = text ?? "";
+  if (!known && text) main.prepend(line);
+}
+
 function draw() {
-  const { page, ctx, data, error } = current;
+  const { page, ctx, data, error, isSame } = current;
+  // What is shown stays until there is something better, and so does the focus.
+  if (isSame && data === undefined && !error) return drawProgress(ctx.state.progress);
   drawTitle();
   const isOver = error?.status === 404;
   const shown = data !== undefined && !isOver ? render(page, ctx, data) : [];
@@ -254,21 +266,57 @@ function turnLive() {
 /** So many slices of failed jobs are searched for an error. */
 const SLICES_MAX = 5;
 
-/** The page of the queue, the type or the error of this name; null: there is none. */
-async function pageOf(name) {
-  const ask = (path, query) =>
-    get(path, query).catch((error) => {
-      if (error.status === 404 || error.status === 400) return null;
-      throw error;
-    });
-  if (await ask(`queues/${part(name)}`)) return link(`queues/${part(name)}`);
-  if ((await ask("types", { type: name }))?.types.length > 0) return link(`types/${part(name)}`);
+/** The answer; null: there is no such thing, or no such name. */
+const askFor = (path, query) =>
+  get(path, query).catch((error) => {
+    if ([400, 404, 405].includes(error.status)) return null;
+    throw error;
+  });
+
+/** The errors with the word in their type or message; null: none of the first has it. */
+async function errorsWith(text) {
+  const word = text.toLowerCase();
   for (let cursor = "", slice = 0; cursor !== null && slice < SLICES_MAX; slice += 1) {
-    const errors = await ask("errors", { cursor });
-    if (errors.groups.some(({ type }) => type === name)) return link("errors", { match: name });
+    const errors = await askFor("errors", { cursor });
+    const has = ({ type, message }) => `${type} ${message}`.toLowerCase().includes(word);
+    if (errors.groups.some(has)) return link("errors", { match: text });
     cursor = errors.next;
   }
   return null;
+}
+
+/**
+ * What the text names: a queue, a batch, a cron entry, a type; a job, which null says; else those
+ * that have it in their names. Null too: nothing does.
+ */
+async function pageOf(text) {
+  const name = part(text);
+  const [queue, batch, entry, jobs, types, queues] = await Promise.all([
+    askFor(`queues/${name}`),
+    askFor(`batches/${name}`),
+    askFor(`cron/${name}`),
+    askFor(`jids/${name}`),
+    askFor("types"),
+    askFor("queues", { match: text, limit: 2 }),
+  ]);
+  const word = text.toLowerCase();
+  const near = types.types
+    .map(({ type }) => type)
+    .filter((each) => each.toLowerCase().includes(word));
+  const type = near.find((each) => each.toLowerCase() === word) ?? (near.length === 1 && near[0]);
+  if (queue) return link(`queues/${name}`);
+  if (batch) return link(`batches/${name}`);
+  if (entry) return link(`cron/${name}`);
+  if (type) return link(`types/${part(type)}`);
+  if (jobs?.jobs.length + jobs?.finished.length > 0) return null;
+  if (near.length > 0) return link("types", { match: text });
+  if (queues?.queues.length === 1) return link(`queues/${part(queues.queues[0].name)}`);
+  if (queues?.queues.length > 1) return link("queues", { match: text });
+  const errors = await errorsWith(text);
+  if (errors) return errors;
+  // A type that has not run yet is not measured.
+  const waiting = await askFor("jobs", { type: text, limit: 1 });
+  return waiting?.jobs.length > 0 ? link("jobs", { state: "any", type: text }) : null;
 }
 
 async function findJob(event) {
@@ -279,7 +327,8 @@ async function findJob(event) {
   document.activeElement.blur();
   const [, id] = /^(?:beanstalk-)?(\d+)$/.exec(text) ?? [];
   if (id) return go(link(`jobs/${id}`));
-  const page = /[\s:<>=@]/.test(text) ? null : await pageOf(text).catch(() => null);
+  const isName = !/[\s:<>=@]/.test(text.replaceAll("::", ""));
+  const page = isName ? await pageOf(text).catch(() => null) : null;
   if (page) return go(page);
   const { params: found, problem } = parse(text);
   if (problem) return notice(`${problem}.`, "bad");
@@ -317,7 +366,7 @@ function drawTop() {
       h("input", {
         name: "find",
         type: "search",
-        placeholder: "Number, jid, queue, type or words",
+        placeholder: "Search",
         "aria-label": "Find a job by number or jid, or anything by words or filters",
         autocomplete: "off",
         spellcheck: "false",

@@ -8,7 +8,6 @@ const NAMESPACE = "http://www.w3.org/2000/svg";
 /** The size of a drawing in its own units. CSS stretches it. */
 const [WIDTH, HEIGHT] = [1000, 100];
 const TICKS = 4;
-const ROWS_MAX = 30;
 /** The shortest time that a chart shows, in seconds. */
 const SHORTEST_S = 60;
 const BAR_PART = 0.7;
@@ -242,9 +241,8 @@ function numbers({ chart, isOpen, name }) {
           : h("span", { class: "dim", title: text }, short),
       ]),
     );
-  const step = Math.max(1, Math.ceil(times.length / ROWS_MAX));
   const rows = [];
-  for (let i = times.length - 1; isOpen && i >= 0; i -= step)
+  for (let i = times.length - 1; isOpen && i >= 0; i -= 1)
     rows.push(
       h(
         "tr",

@@ -38,16 +38,20 @@ export function bytes(n) {
 
 const YEAR_S = 365.25 * 86400;
 
-/** 0.3 ms, 4.2 s, 3 min, 5 h, 12 d, 3 years */
-export function span(seconds) {
+/** 1.7 below ten, whole numbers from there on. */
+const few = (n) => (n < 9.95 ? Number(n.toFixed(1)) : Math.round(n));
+
+/** 0.05 ms, 3.1 ms, 145 ms, 4.2 s, 3.5 min, 5 h, 12 d, 3 years; units from minutes on by `to`. */
+export function span(seconds, to = few) {
+  if (seconds > 0 && seconds < 0.000995) return `${(seconds * 1000).toFixed(2)} ms`;
   if (seconds > 0 && seconds < 0.00995) return `${(seconds * 1000).toFixed(1)} ms`;
-  if (seconds < 0.0995) return `${Math.max(0, Math.round(seconds * 1000))} ms`;
+  if (seconds < 0.9995) return `${Math.max(0, Math.round(seconds * 1000))} ms`;
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
   if (seconds < 100) return `${Math.round(seconds)} s`;
-  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
-  if (seconds < 172800) return `${Math.round(seconds / 3600)} h`;
-  if (seconds < 2 * YEAR_S) return `${Math.round(seconds / 86400)} d`;
-  return `${Math.round(seconds / YEAR_S)} years`;
+  if (seconds < 5400) return `${to(seconds / 60)} min`;
+  if (seconds < 172800) return `${to(seconds / 3600)} h`;
+  if (seconds < 2 * YEAR_S) return `${to(seconds / 86400)} d`;
+  return `${to(seconds / YEAR_S)} years`;
 }
 
 export const none = () => h("span", { class: "none" }, "–");
@@ -64,7 +68,7 @@ export function ago(iso) {
 }
 
 const coarse = (seconds) =>
-  span(seconds < 10 ? Math.ceil(seconds) : seconds).replace(/\.0 s/, " s");
+  span(seconds < 10 ? Math.ceil(seconds) : seconds, Math.round).replace(/\.0 s/, " s");
 
 /** The time since then. */
 export function age(iso) {
@@ -91,6 +95,12 @@ export function inZone(iso) {
 export function absolute(iso) {
   const date = new Date(iso);
   return `${inChosenZone(date).join(" ")} ${zoneAt(date)} · ${iso}`;
+}
+
+/** Milliseconds since 1970, in the chosen time zone. */
+export function shownTime(ms) {
+  const time = new Date(Number(ms));
+  return Number.isNaN(time.getTime()) ? ms : absolute(time.toISOString()).split(" · ")[0];
 }
 
 /** A problem as the server words it, as a sentence. */

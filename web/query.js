@@ -57,7 +57,9 @@ export function parse(line) {
   const params = {};
   const words = [];
   for (const [whole, name, inside, written, value] of line.matchAll(TOKEN)) {
-    if (!name || (written === "=" && !inside && !isKnown(name))) {
+    // The names of types may have "::".
+    const isWord = !inside && !isKnown(name ?? "") && (written === "=" || value?.[0] === ":");
+    if (!name || isWord) {
       words.push(whole);
       continue;
     }

@@ -23,7 +23,7 @@ export const STAGES = {
     sign: "✕",
     says: "has run, and some of its members failed",
   },
-  succeeded: { name: "Succeeded", kind: "ready", sign: "✓", says: "is done; it is kept for a day" },
+  succeeded: { name: "Succeeded", kind: "done", sign: "✓", says: "is done and kept for a day" },
 };
 
 export const stageBadge = (stage) => {

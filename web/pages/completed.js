@@ -1,10 +1,10 @@
 // Jobs that have ended, the latest first.
 import { get } from "../api.js";
 import { h } from "../dom.js";
-import { ago, count, none, span } from "../format.js";
+import { ago, count, none, shownTime, span } from "../format.js";
 import { go, link } from "../route.js";
 import { empty, figure, head, pager, queueLink, table, workerLink } from "../ui.js";
-import { filterField, filterForm, shownTime } from "./job_filters.js";
+import { filterField, filterForm } from "./job_filters.js";
 import { tabs } from "./jobs.js";
 import { OUTCOMES, outcomeBadge, took } from "../parts/outcomes.js";
 
@@ -52,7 +52,7 @@ function row(job) {
     h("td", {}, outcomeBadge(job.outcome)),
     figure(seconds === null ? none() : span(seconds)),
     figure(ago(job.ended_at)),
-    h("td", {}, job.wid ? workerLink(job.wid, cut(job.wid)) : none()),
+    h("td", { class: "line" }, job.wid ? workerLink(job.wid, cut(job.wid)) : none()),
   );
 }
 
@@ -133,7 +133,7 @@ export default {
       tabs({ queue: params.queue, type: params.type }, "completed", counts),
       filters(params),
       jobs.length > 0
-        ? table("Completed jobs", COLUMNS, jobs.map(row), "stack")
+        ? table("Completed jobs", COLUMNS, jobs.map(row), "cards")
         : nothing(params, found),
       pager(
         "completed",

@@ -1,7 +1,7 @@
 // The filters of the list of jobs: as fields, and in one line. They are in the address.
 import { get } from "../api.js";
 import { h } from "../dom.js";
-import { absolute } from "../format.js";
+import { shownTime } from "../format.js";
 import { complete, parse, write } from "../query.js";
 import { go, link } from "../route.js";
 import { STATES } from "../ui.js";
@@ -40,12 +40,6 @@ export function nameGroup(group, { type, message }) {
 function valueOf(name, params) {
   if (name === "group") return groupNames.get(params.group) ?? "";
   return name.endsWith("_ms") ? shownTime(params[name]) : params[name];
-}
-
-/** Milliseconds since 1970, in the chosen time zone. */
-export function shownTime(ms) {
-  const time = new Date(Number(ms));
-  return Number.isNaN(time.getTime()) ? ms : absolute(time.toISOString()).split(" · ")[0];
 }
 
 function seconds(text) {

@@ -1,6 +1,6 @@
 import { get, part, post, serverNow } from "../api.js";
 import { h } from "../dom.js";
-import { ago, count, plural, short } from "../format.js";
+import { ago, count, plural, short, shownTime } from "../format.js";
 import { DONE, TYPED_MIN, VERBS, askFor, changeAll } from "../operation.js";
 import { link } from "../route.js";
 import {
@@ -90,10 +90,12 @@ async function search({ params, state: memory, draw }, signal) {
   if (isWrong(params)) return found;
   const isAny = state === "any";
   if (isAny && !params.cursor && Object.keys(filter).join() === "id") {
-    const { jobs, finished, counts } = await get(`jids/${part(filter.id)}`, {}, { signal });
+    const named = await get(`jids/${part(filter.id)}`, {}, { signal });
+    const { jobs, finished, counts } = named;
     // Others, whose jids only begin so, are on the next page.
     if (jobs.length + finished.length > 0)
       return { ...found, jobs, finished, counts, next: `${ANY[0]}:`, isExact: true };
+    found.finishedSince = named.finished_since;
   }
   const states = statesOf(state);
   let isFound = false;
@@ -386,13 +388,13 @@ function row(ctx, jobs, job, state, canSelect) {
           { class: "dim" },
           job.reservation.wid
             ? [
-                "held by worker ",
+                "running on worker ",
                 workerLink(job.reservation.wid),
               ]
             : job.reservation.client
-              ? `held by connection ${job.reservation.client}`
-              : "held by a client without wid",
-          ", ends ",
+              ? `running on connection ${job.reservation.client}`
+              : "running on an anonymous client",
+          ", times out ",
           ago(job.reservation.until),
         ),
     ),
@@ -412,15 +414,16 @@ function whereTo({ action, n, spread }, params) {
   return h("p", {}, `${who} ${are} ${now}: `, h("a", { href: to }, `show ${state} jobs`));
 }
 
-function none(state, params, done) {
-  if (isWrong(params)) return empty("“Older than” is not an age: use 90s, 30m, 2h or 7d.");
+function none(state, params, done, finishedSince) {
+  if (isWrong(params)) return empty("“Older than” must be a duration like 90s, 30m, 2h or 7d.");
   const after = done?.n > 0 && whereTo(done, params);
   if (Object.keys(filterOf(params)).length > 0) {
     const [what, mayBeOver] =
       state === "any" ? ["", true] : [`${STATES[state].name.toLowerCase()} `, params.id];
-    const where = params.id
-      ? " Only the jobs that ended last are remembered."
-      : " Jobs that have ended are under Completed.";
+    const ended = finishedSince && !/^\d+$/.test(params.id)
+      ? ` No job with exactly this jid has ended since ${shownTime(Date.parse(finishedSince))}.`
+      : "";
+    const where = params.id ? ended : " Jobs that have ended are under Completed.";
     const note = mayBeOver && !after ? where : "";
     const words = { state: params.state, text: params.id };
     const inBodies =
@@ -479,19 +482,26 @@ export default {
             jobs.map((each) => row(ctx, jobs, each, state, canSelect)),
             "stack",
           )
-        : !found.isExact && none(state, params, ctx.state.done),
+        : !found.isExact && none(state, params, ctx.state.done, found.finishedSince),
       found.finished
         ?.slice(0, ENDED_MAX)
         .map((each) => h("p", {}, jobLink(each), " · ", story(each))),
       found.finished?.length > ENDED_MAX &&
         h("p", { class: "dim" }, "Earlier jobs with this jid have ended too."),
-      pager("jobs", params, next, [
+      pager("jobs", params, found.isExact ? null : next, [
         isFiltered &&
           h(
             "span",
             { class: "dim" },
             found.isExact
-              ? "Found by the whole jid. Jobs whose jids begin with it are on the next page."
+              ? [
+                  "Exact match. ",
+                  h(
+                    "a",
+                    { href: link("jobs", { ...params, cursor: next }) },
+                    "Also show jids with this prefix",
+                  ),
+                ]
               : `Searched ${plural(found.looked, "job")}. `,
             found.isFirst && "There may be more matches: see the next page.",
           ),

@@ -1,7 +1,7 @@
 import { get } from "../api.js";
 import { chart } from "../chart.js";
 import { h } from "../dom.js";
-import { age, count, plural, rate, sentence, short } from "../format.js";
+import { age, count, rate, sentence, short } from "../format.js";
 import { noteHealth } from "../health.js";
 import { clusterSections } from "../nodes.js";
 import {
@@ -88,7 +88,7 @@ function historyChart(days, shown, today, params) {
   }
   const sum = (values) => count(values.reduce((all, n) => all + n, 0));
   return section(
-    "By day",
+    "Jobs per day",
     choices(
       "Length of the history",
       "days",
@@ -267,7 +267,7 @@ export default {
               ? { ...speedsNow(trend.samples), since: series.finished_since }
               : speedsOf(series),
           ),
-          lengthChart("server", "Wait of jobs", series, "wait"),
+          lengthChart("server", "Queue latency", series, "wait"),
         ),
       ),
       h(

@@ -47,13 +47,12 @@ const MOVED = ["ready", "scheduled", "retrying", "dead"];
 const move = (ctx, { name }) =>
   changeAll("move", { states: MOVED, queue: name }, `all jobs of ${name}`, ctx.refresh);
 
-/** "half ≤ 1.2 s, 95 % ≤ 4 s" */
-const times = (half, most) => `half ≤ ${span(half)}, 95 % ≤ ${span(most)}`;
+const times = (p50, p95) => `p50 ${span(p50)} · p95 ${span(p95)}`;
 
 /** How long the queue takes to become empty if everything goes on as now. */
 function drains({ ready, enqueued_per_s: comes, processed_per_s: goes, is_paused: isPaused }) {
   if (ready === 0 || isPaused || goes === 0) return null;
-  if (goes <= comes) return "does not become empty at this pace";
+  if (goes <= comes) return goes < comes ? `growing ${rate(comes - goes)}` : "steady";
   return `empty in about ${span(ready / (goes - comes))} at this pace`;
 }
 
@@ -99,7 +98,7 @@ function charts({ params }, name, series) {
             readyChart(id, series, of),
           ),
           pair(
-            lengthChart(id, "Wait of jobs", series, "wait", of),
+            lengthChart(id, "Queue latency", series, "wait", of),
             lengthChart(id, "Run time", series, "run", of),
           ),
         ]

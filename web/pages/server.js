@@ -67,7 +67,7 @@ export default {
       ...ioThreads(all.io_threads),
       h("h2", {}, "Journal"),
       journal(all.journal),
-      h("h2", {}, "Options in force"),
+      h("h2", {}, "Effective options"),
       table(
         "Options",
         [["Option"], ["Value", "wide"]],

@@ -99,8 +99,8 @@ function row(ctx, each) {
       each.overage > 0 && h("div", { class: "bad" }, `${count(each.overage)} overdue`),
       each.reclaimed > 0 && h("div", { class: "dim" }, `${count(each.reclaimed)} reclaimed`),
       each.held_p50_s !== null && [
-        h("div", { class: "dim" }, `half ≤ ${span(each.held_p50_s)}`),
-        h("div", { class: "dim" }, `95 % ≤ ${span(each.held_p95_s)}`),
+        h("div", { class: "dim" }, `p50 ${span(each.held_p50_s)}`),
+        h("div", { class: "dim" }, `p95 ${span(each.held_p95_s)}`),
       ],
     ),
     acts(
@@ -180,8 +180,8 @@ export default {
         h(
           "p",
           { class: "dim" },
-          "Jobs are counted since the limits apply, or since the start. Below their number is how ",
-          "long half and 95 % of the runs since the start have held their slots at most.",
+          "Jobs counted since the limits took effect, or since startup. ",
+          "Slot time since startup: p50, p95.",
         ),
       all.queues.throttles.some(({ overage, reclaimed }) => overage + reclaimed > 0) &&
         h(

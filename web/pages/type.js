@@ -30,8 +30,8 @@ function about(type, row) {
       "Failed",
       [rate(row.failed_per_s), ", ", count(row.failed), " since the start, ", share(row)],
     ],
-    ["Half within", within(row.run_p50_s)],
-    ["95 % within", within(row.run_p95_s)],
+    ["p50", within(row.run_p50_s)],
+    ["p95", within(row.run_p95_s)],
     ["Last run", ago(row.last_at)],
     ["Jobs", lists(type)],
   ]);

@@ -110,7 +110,7 @@ function runningJob(job) {
     h(
       "td",
       { class: "line" },
-      wid ? workerLink(wid) : client ? `connection ${client}` : "a client without wid",
+      wid ? workerLink(wid) : client ? `connection ${client}` : "an anonymous client",
     ),
     h("td", { class: "wide" }, progressOf(job.progress) ?? none()),
     figure(

@@ -13,8 +13,8 @@ const FIELDS = [
   ["worker", "Jobs at a time for each worker", SLOTS_MAX],
   ["per_key", "Jobs at a time for each key", SLOTS_MAX],
   ["timeout_s", "Timeout in seconds", SECONDS_MAX],
-  ["rate_count", "Jobs that may begin", SLOTS_MAX],
-  ["rate_s", "in so many seconds", SECONDS_MAX],
+  ["rate_count", "Rate limit in jobs", SLOTS_MAX],
+  ["rate_s", "Rate period in seconds", SECONDS_MAX],
 ];
 
 /** Limits in a queue, which a type has not. */

@@ -5,7 +5,7 @@ import { badge, workerLink } from "../ui.js";
 
 /** Name, shape and colour of each outcome, and what the page of such a job says first. */
 export const OUTCOMES = {
-  done: { name: "Done", kind: "ready", sign: "✓", says: "Completed" },
+  done: { name: "Done", kind: "done", sign: "✓", says: "Completed" },
   dropped: { name: "Dropped", kind: "dead", sign: "✕", says: "Failed and dropped" },
   deleted: { name: "Deleted", kind: "scheduled", sign: "–", says: "Deleted" },
   expired: { name: "Expired", kind: "scheduled", sign: "◷", says: "Expired" },

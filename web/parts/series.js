@@ -178,8 +178,8 @@ export function lengthChart(name, title, series, what, of = {}) {
     title,
     timesOf(series),
     [
-      { label: "95 % within", color: "retrying", dash: true, values: of95, jobs },
-      { label: "Half within", color: "scheduled", values: of50, jobs },
+      { label: "p95", color: "retrying", dash: true, values: of95, jobs },
+      { label: "p50", color: "scheduled", values: of50, jobs },
     ],
     (seconds) => (seconds === 0 ? "0 s" : span(seconds)),
     series.interval_s,

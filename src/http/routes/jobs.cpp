@@ -274,6 +274,7 @@ Response go_on_finding(const std::shared_ptr<Finding>& finding, Time now) {
                         {"jobs", std::move(finding->rows)},
                         {"has_more", finding->has_more},
                         {"finished", finished_of(*finding, now)},
+                        {"finished_since", show_kept_since(finding->site.broker.view(), now)},
                         {"counts", show_counts(finding->site.broker.view())}})};
 }
 

@@ -19,7 +19,9 @@ std::string concern_sentence(const Situation& situation) {
   const std::size_t others = situation.concerns.size() + situation.left_out - 1;
   const std::string about = worst.wid.empty() ? worst.queue : concat("Worker ", worst.wid);
   return concat(about, about.empty() ? "" : " ", worst.text,
-                others == 0 ? "." : concat("; ", others, " more to look at."));
+                others == 0 ? "."
+                            : concat(", and ", grouped(others),
+                                     others == 1 ? " more issue." : " more issues."));
 }
 
 std::string health_sentence(const Site& site, const Situation& situation) {

@@ -74,7 +74,7 @@ export const cases = [
       // It stays hidden when the page is updated.
       await page.waitForResponse(/api\/v1\/series/);
       assert.equal(await processed.getAttribute("aria-pressed"), "false");
-      await chart(page, "Wait of jobs").getByRole("img").waitFor();
+      await chart(page, "Queue latency").getByRole("img").waitFor();
       await chart(page, "Run time").getByRole("img").waitFor();
       await chart(page, "Ready jobs").getByRole("img").waitFor();
     },

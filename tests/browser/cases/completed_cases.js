@@ -81,10 +81,14 @@ export const cases = [
       await find.fill("mail-00012");
       await find.press("Enter");
       await row(page, "SendMail").waitFor();
-      await page.getByText("Found by the whole jid.").waitFor();
+      await page.getByText("Exact match.").waitFor();
       await find.fill("drop-0001");
       await find.press("Enter");
       await page.getByText(/Failed and dropped .*, on worker-1\.$/).waitFor();
+      await page.getByRole("link", { name: "Also show jids with this prefix" }).click();
+      await find.fill("nobody-1");
+      await find.press("Enter");
+      await page.getByText(/No job with exactly this jid has ended since /).waitFor();
     },
   },
 ];

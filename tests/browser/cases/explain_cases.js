@@ -105,7 +105,7 @@ export const cases = [
       await server.kill();
       server.flags = [passwordFlag(server, "secret")];
       await server.start();
-      await page.getByText("The server asks for a password").waitFor();
+      await page.getByText("Please log in again.").waitFor();
       await page.getByRole("button", { name: "Not updating" }).waitFor();
       await context.setHTTPCredentials({ username: "", password: "secret" });
       await page.getByRole("link", { name: "Log in" }).click();

@@ -189,8 +189,8 @@ export const cases = [
       await look(test, "throttles");
       // The refusal repeats the name.
       await page.getByRole("button", { name: "Add limits…" }).click();
-      await page.getByLabel("Jobs that may begin").fill("1");
-      await page.getByLabel("in so many seconds").fill("1");
+      await page.getByLabel("Rate limit in jobs").fill("1");
+      await page.getByLabel("Rate period in seconds").fill("1");
       for (const name of NAMES.filter((each) => each !== "__proto__")) {
         await page.getByLabel("Queue, or type: and a jobtype").fill(name);
         const answer = page.waitForResponse(/\/set$/);

@@ -111,8 +111,8 @@ export const cases = [
       await page.getByRole("heading", { name: "Nodes" }).waitFor();
       await page.getByText("5 nodes, epoch 9").waitFor();
       for (const [name, ...texts] of [
-        ["n2", "leads", "0.9 s of 1.0 s", "n2:7420", "0.1.0"],
-        ["n1", "follows", "2 messages, 0.2 s"],
+        ["n2", "leads", "930 ms of 1.0 s", "n2:7420", "0.1.0"],
+        ["n1", "follows", "2 messages, 210 ms"],
         ["n3", "behind", "48,211 messages, 13 s"],
         ["n4", "cannot reach the log"],
         ["n5", "name used twice"],

@@ -371,7 +371,7 @@ export const cases = [
       await fill(test);
       const { page } = test;
       await test.open("jobs?state=dead&older_than_s=soon");
-      await page.getByText("is not an age: use 90s, 30m, 2h or 7d").waitFor();
+      await page.getByText("must be a duration like 90s, 30m, 2h or 7d").waitFor();
       assert.equal(await page.getByRole("button", { name: /all/ }).count(), 0);
       await page.getByLabel("Older than").fill("");
       await page.getByLabel("Older than").press("Enter");
@@ -413,7 +413,7 @@ export const cases = [
         assert.equal(await page.locator("main :is(button, table)").count(), 0, target);
       }
       await page.getByRole("link", { name: "Remove the filters" }).click();
-      await page.getByText("Options in force").waitFor();
+      await page.getByText("Effective options").waitFor();
     },
   },
   {

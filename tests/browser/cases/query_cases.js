@@ -33,7 +33,7 @@ export const cases = [
       await row(page, "after 3 s").waitFor();
       await untilValue(line(page), 'state:retrying queue:broken type:Fa* error:"after 3"');
       await search(page, "state:dead age>0s");
-      await page.getByText("is not an age").waitFor();
+      await page.getByText("must be a duration").waitFor();
     },
   },
   {
@@ -102,14 +102,19 @@ export const cases = [
         ["Finished", /types\/Finished$/],
         ["KeyError", /errors\?match=KeyError$/],
         ["jane@example.com", /jobs\?state=any&text=jane%40example.com$/],
-        ["CrmSync", /jobs\?state=any&id=CrmSync$/],
+        ["CrmSync", /jobs\?state=any&type=CrmSync$/],
+        ["finish", /types\/Finished$/],
+        ["BROK", /queues\/broken$/],
+        ["key", /errors\?match=key$/],
+        ["Billing::Charge", /jobs\?state=any&id=Billing%3A%3ACharge$/],
+        ["nothing", /jobs\?state=any&id=nothing$/],
       ]) {
         await page.getByLabel("Find a job").fill(text);
         await page.keyboard.press("Enter");
         await page.waitForURL(address);
       }
-      await page.getByRole("link", { name: "Search for “CrmSync” in bodies" }).click();
-      await row(page, "CrmSync").waitFor();
+      await page.getByRole("link", { name: "Search for “nothing” in bodies" }).click();
+      await page.waitForURL(/text=nothing$/);
     },
   },
   {

@@ -59,7 +59,7 @@ TEST_CASE("overview: many troubles of one kind hide no other") {
   REQUIRE(shown["attention"].size() == kConcernsOfKindMax + 1);
   CHECK(shown["attention"].back()["kind"] == "paused");
   CHECK(shown["attention_left_out"] == 5);
-  CHECK(shown["health"]["text"] == "mail-0 has 1 waiting job and no worker; 9 more to look at.");
+  CHECK(shown["health"]["text"] == "mail-0 has 1 waiting job and no worker, and 9 more issues.");
 }
 
 TEST_CASE("overview: of many troubles of one kind the longest backlogs are shown") {
@@ -70,7 +70,7 @@ TEST_CASE("overview: of many troubles of one kind the longest backlogs are shown
   web.now += 2min;
   const Json shown = web.read("/api/v1/overview");
   CHECK(shown["health"]["text"] ==
-        "mail-8 has 1,001 waiting jobs and no worker; 8 more to look at.");
+        "mail-8 has 1,001 waiting jobs and no worker, and 8 more issues.");
   REQUIRE(shown["attention"].size() == kConcernsOfKindMax);
   CHECK(shown["attention"][0]["queue"] == "mail-8");
   CHECK(shown["attention"][1]["queue"] == "mail-5");
