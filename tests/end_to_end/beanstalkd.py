@@ -4,11 +4,11 @@ import os
 import resource
 import signal
 import subprocess
-import tempfile
 import time
 
 from clients import Beanstalk, Gone
-from program import PROGRAM, STOP_SECONDS_MAX, ServerTest, environment, free_port, start_kept
+from program import PROGRAM, STOP_SECONDS_MAX, ServerTest, environment, error_file, free_port
+from program import start_kept
 
 START_SECONDS_MAX = 20
 
@@ -18,8 +18,7 @@ class Dropin:
 
     def __init__(self, link, flags, address, **more):
         self.address = address
-        # Each write at the end: the place is shared with the program, and reading moves it.
-        self.errors = tempfile.TemporaryFile("a+")
+        self.errors = error_file()
         self.process = start_kept(
             [link, *flags],
             stdin=subprocess.DEVNULL,

@@ -15,7 +15,7 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
 
-from keeper import start_kept  # noqa: E402
+from keeper import error_file, start_kept  # noqa: E402
 from ports import free_port  # noqa: E402
 
 PROGRAM = os.environ.get("MILLRACE", "build/release/millrace")
@@ -72,8 +72,7 @@ class Server:
 
     def begin(self):
         self.close_errors()
-        # Each write at the end: the place is shared with the program, and reading moves it.
-        self.errors = tempfile.TemporaryFile("a+")
+        self.errors = error_file()
         self.process = start_kept(
             self.arguments(),
             stdin=subprocess.DEVNULL,

@@ -6,7 +6,6 @@ import os
 import queue
 import signal
 import subprocess
-import tempfile
 import sys
 import threading
 import time
@@ -14,7 +13,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
 
-from keeper import start_kept  # noqa: E402
+from keeper import error_file, start_kept  # noqa: E402
 
 ANSWER_SECONDS_MAX = 60
 STOP_SECONDS_MAX = 60
@@ -25,8 +24,7 @@ class Process:
     """A started program whose lines are read as they come."""
 
     def __init__(self, command, folder, environment, stdin=subprocess.DEVNULL):
-        # Each write at the end: the place is shared with the program, and reading moves it.
-        self.errors = tempfile.TemporaryFile("a+")
+        self.errors = error_file()
         self.process = start_kept(
             command,
             cwd=folder,

@@ -9,14 +9,26 @@ Run alone it is the keeper: each line of its input is `keep PID`.
 """
 
 import contextlib
+import fcntl
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 
 LOCK = threading.Lock()
 KEEPERS = {}  # the input of each, by the process that asked: a fork has none yet
+
+
+def error_file():
+    """For what a program says on stderr. Each write goes to the end: the program shares the place
+    in the file with whoever reads it here, and reading moves that."""
+    errors = tempfile.TemporaryFile("a+")
+    # Temporary files are opened without the flag, whatever the mode says.
+    flags = fcntl.fcntl(errors, fcntl.F_GETFL)
+    fcntl.fcntl(errors, fcntl.F_SETFL, flags | os.O_APPEND)
+    return errors
 
 
 def start_kept(command, preexec_fn=None, **more):
