@@ -147,14 +147,15 @@ void FinishedJobs::keep_attempts(FinishedJob& job, Box<Attempts> attempts) {
   if (job.attempts) attempt_bytes_ += encoded_bytes(*job.attempts);
   bare_to_ = std::max(bare_to_, oldest() - 1);
   while (attempt_bytes_ > kAttemptBytesMax && bare_to_ < noted_) {
-    FinishedJob& bare = chunks_[place_of(++bare_to_) / kChunk]->jobs[place_of(bare_to_) % kChunk];
+    const Place place = place_of(++bare_to_);
+    FinishedJob& bare = chunks_[place / kChunk]->jobs[place % kChunk];
     if (!has(bare_to_) || !bare.attempts) continue;
     const std::uint64_t bytes = encoded_bytes(*bare.attempts);
     attempt_bytes_ -= bytes;
     bare.attempts.reset();
     if (!is_durable()) continue;
     // Its record will be written without them.
-    logged_of(place_of(bare_to_)).bytes -= static_cast<std::uint32_t>(bytes);
+    logged_of(place).bytes -= static_cast<std::uint32_t>(bytes);
     record_bytes_ -= bytes;
   }
 }
