@@ -247,12 +247,9 @@ Response answer(Site& site, const Request& request, const Moment& moment) {
       .site = site, .request = request, .moment = moment, .name = std::move(found.name)};
   Response response = found.route->handle(call);
   // Programs push all the time: that is no news. What a person pushes is.
-  const bool is_noted = has_job(found.route->path)
-                            ? found.route->path == kPushPath && is_from_page(request)
-                            : is_change(request);
-  if (is_noted && is_change(request)) {
-    response = note_change(call, found.route->path, std::move(response));
-  }
+  const std::string_view path = found.route->path;
+  const bool is_news = !has_job(path) || (path == kPushPath && is_from_page(request));
+  if (is_change(request) && is_news) response = note_change(call, path, std::move(response));
   // GET /queues/mail/pause means the queue `mail/pause` only if there is one.
   if (response.status == 404 && !found.allowed.empty()) return refuse_way(found, request);
   return response;

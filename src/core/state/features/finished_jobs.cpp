@@ -28,22 +28,15 @@ void write_texts(const JobFinished& record, FinishedJob& entry) {
 
 /// What is kept of them. One of them has its texts in the job's failure.
 Attempts shorten(const Attempts& attempts, const Failure* failure) {
-  Attempts kept;
-  kept.list.reserve(attempts.list.size());
-  for (const Attempt& each : attempts.list) {
-    const bool is_told = each.has_failure && failure != nullptr;
-    Attempt& attempt = kept.list.emplace_back();
-    attempt.number = each.number;
-    attempt.began = each.began;
-    attempt.ended = each.ended;
-    attempt.end = each.end;
-    attempt.wid = each.wid;
-    attempt.hostname = each.hostname;
-    attempt.pid = each.pid;
-    attempt.connection = each.connection;
-    attempt.errtype = is_told ? failure->errtype : each.errtype;
-    attempt.message =
-        cut(is_told ? failure->message : each.message, FinishedJobs::kMessageBytesMax);
+  Attempts kept = attempts;
+  for (Attempt& attempt : kept.list) {
+    if (attempt.has_failure && failure != nullptr) {
+      attempt.errtype = failure->errtype;
+      attempt.message = failure->message;
+    }
+    attempt.has_failure = false;
+    attempt.message = std::string(cut(attempt.message, FinishedJobs::kMessageBytesMax));
+    attempt.backtrace = std::vector<std::string>();
   }
   return kept;
 }
