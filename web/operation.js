@@ -69,9 +69,10 @@ export async function follow(progress, onEnd = () => {}, spread = null) {
         "aria-label": title,
       }),
       h("span", {}, sentence(progress, agreed, spread)),
+      // Keys make them two buttons: a click on "Cancel" that comes late must not dismiss the outcome.
       progress.phase === "running"
-        ? button("Cancel", () => cancel(progress), { kind: "quiet" })
-        : button("Dismiss", () => node.remove(), { kind: "quiet" }),
+        ? button("Cancel", () => cancel(progress), { kind: "quiet", key: "cancel" })
+        : button("Dismiss", () => node.remove(), { kind: "quiet", key: "dismiss" }),
     );
   draw();
   while (progress.phase === "running") {
