@@ -263,8 +263,8 @@ function turnLive() {
   else load();
 }
 
-/** So many slices of failed jobs are searched for an error. */
-const SLICES_MAX = 5;
+/** In so many answers an error is looked for. */
+const SLICES_MAX = 20;
 
 /** The answer; null: there is no such thing, or no such name. */
 const askFor = (path, query) =>
@@ -273,14 +273,13 @@ const askFor = (path, query) =>
     throw error;
   });
 
-/** The errors with the word in their type or message; null: none of the first has it. */
+/** The errors with that text; null: none of the first has it. */
 async function errorsWith(text) {
-  const word = text.toLowerCase();
-  for (let cursor = "", slice = 0; cursor !== null && slice < SLICES_MAX; slice += 1) {
-    const errors = await askFor("errors", { cursor });
-    const has = ({ type, message }) => `${type} ${message}`.toLowerCase().includes(word);
-    if (errors.groups.some(has)) return link("errors", { match: text });
-    cursor = errors.next;
+  let page = { next: "" };
+  for (let slice = 0; page?.next !== null && slice < SLICES_MAX; slice += 1) {
+    page = await askFor("errors", { match: text, limit: 1, cursor: page.next });
+    if (page?.groups.length > 0) return link("errors", { match: text });
+    page ??= { next: null };
   }
   return null;
 }

@@ -94,7 +94,7 @@ class ApiTest(WebTest):
         self.check("get", "/queues", "/queues?sort=worst&order=desc&recent=1")
         for name in ("queues", "errors", "types", "workers"):
             self.check("get", "/" + name)
-        self.check("get", "/errors", "/errors?cursor=dead")
+        self.check("get", "/errors", "/errors?match=e&queue=*&type=*&limit=1")
         self.check("get", "/connections")
         self.check_batches()
         self.check("get", "/queues/{name}", "/queues/mail")
@@ -179,7 +179,7 @@ class ApiTest(WebTest):
             self.check("post", path, f"/jobs/{self.id_in(state)}/{action}")
         path = f"/jobs/{self.id_in('dead')}/move"
         self.check("post", "/jobs/{id}/move", path, {"to": "elsewhere"})
-        self.check("get", "/errors", "/errors?cursor=before")
+        self.check("get", "/errors")
         self.check("post", "/jobs/check", body={"jobtype": "Mail", "args": []})
         self.check("post", "/jobs/change", body={"action": "kill", "ids": [1, 999]})
         self.check("post", "/queues/{name}/pause", "/queues/mail/pause", {"seconds": 30})

@@ -20,7 +20,7 @@
 #include "http/kit/guard.hpp"
 #include "http/kit/input.hpp"
 #include "http/kit/text.hpp"
-#include "http/routes/failure_group.hpp"
+#include "core/model/failure_group.hpp"
 #include "http/routes/job_filter.hpp"
 #include "http/routes/site.hpp"
 

@@ -112,6 +112,10 @@ TEST_CASE("simulation: attempts that are forgotten when a job is written once mo
   CHECK(is_found({.meddle = broken::attempts_forgotten()}));
 }
 
+TEST_CASE("simulation: a job in the group of a failure that is not its own any more is found") {
+  CHECK(is_found({.meddle = broken::group_kept()}));
+}
+
 TEST_CASE("simulation: a move that is lost in a crash is found") {
   CHECK(is_found({.wrap_journal = broken::moves_lost()}));
 }

@@ -1,12 +1,13 @@
 import { get } from "../api.js";
+import { spark } from "../chart.js";
 import { h } from "../dom.js";
 import { ago, count, none, plural } from "../format.js";
 import { VERBS, changeAll } from "../operation.js";
-import { link, replace } from "../route.js";
-import { nameGroup } from "./job_filters.js";
+import { go, link, replace } from "../route.js";
+import { filterField, filterForm, nameGroup } from "./job_filters.js";
 import {
-  STATES,
   acts,
+  badge,
   button,
   empty,
   figure,
@@ -17,68 +18,73 @@ import {
   table,
 } from "../ui.js";
 
-/** For so long failures are counted automatically, the rest on request. */
-const COUNT_MS = 1500;
-const PAGE_GROUPS = 50;
+const LIMIT = 50;
+/** For so long groups that match are looked for, in some answers each. */
+const SEARCH_MS = 1500;
 const QUEUES_SHOWN = 5;
+const TYPES_SHOWN = 3;
+/** An error that occurred first within this time is new. */
+const NEW_S = 3600;
+
+const FILTERS = [
+  ["queue", "Queue", "name, or start*"],
+  ["type", "Job type", "name, or start*"],
+];
 
 /** The states of a failed job that was retried and has not ended yet. */
 const AGAIN = ["ready", "reserved", "scheduled"];
-const total = (group) => Object.keys(STATES).reduce((sum, state) => sum + group[state], 0);
 
-function merge(known, found) {
-  for (const each of found) {
-    nameGroup(each.group, each);
-    const group = known.get(each.group);
-    if (!group) {
-      known.set(each.group, { ...each });
-      continue;
-    }
-    for (const state of Object.keys(STATES)) group[state] += each[state];
-    if (each.first_at < group.first_at) group.first_at = each.first_at;
-    if (each.last_at > group.last_at) group.last_at = each.last_at;
-    group.queues = [...new Set([...group.queues, ...each.queues])];
-  }
+/** Groups that match, LIMIT of them or more, unless there are fewer or it takes long. */
+export async function findErrors(query, signal, limit = LIMIT) {
+  const found = { groups: [], next: query.cursor ?? "" };
+  const end = performance.now() + SEARCH_MS;
+  do {
+    const page = await get("errors", { ...query, limit, cursor: found.next }, { signal });
+    found.groups.push(...page.groups);
+    found.next = page.next;
+    found.all = page.to_look_at;
+  } while (found.next && found.groups.length < limit && performance.now() < end);
+  for (const each of found.groups) nameGroup(each.group, each);
+  return found;
 }
 
-async function load({ params, state: memory, draw }, signal) {
-  const { match: _, page: __, ...asked } = params; // these are for what the server has sent
-  const groups = new Map();
-  let cursor = "",
-    looked = 0,
-    all = 0;
-  const end = performance.now() + COUNT_MS;
-  const goesOn = () => memory.wantsAll || performance.now() < end;
-  for (let slice = 0; cursor !== null && (slice === 0 || goesOn()); slice += 1) {
-    const page = await get("errors", { ...asked, cursor }, { signal });
-    merge(groups, page.groups);
-    looked += page.looked_at;
-    all = Math.max(looked, page.to_look_at); // jobs come and go meanwhile
-    cursor = page.next;
-    if (slice % 10 === 9) {
-      memory.progress = `Counted ${count(looked)} of ${plural(all, "job")}…`;
-      draw();
-    }
-  }
-  memory.progress = null;
-  memory.isLong = looked > 20000;
-  return {
-    groups: [...groups.values()].sort((a, b) => total(b) - total(a)),
-    looked,
-    all,
-    isThrough: cursor === null,
-  };
+const isNew = ({ first_at: first }) => Date.now() - Date.parse(first) < NEW_S * 1000;
+
+/** What the error is, with a link to its page. */
+const what = (group) => [
+  h(
+    "a",
+    { href: link(`errors/${group.group}`), title: "Types, queues and a backtrace" },
+    h("strong", {}, group.type),
+  ),
+  isNew(group) && [" ", badge("new", "dead")],
+  h("div", { class: "message" }, group.message),
+  group.frame && h("div", { class: "dim" }, group.frame),
+];
+
+/** How often it failed in each of the last 24 hours. */
+function trend({ hours }) {
+  if (!hours?.some(Boolean)) return none();
+  const day = [...Array(24 - hours.length).fill(0), ...hours];
+  const last = plural(day.at(-1), "failure");
+  return h(
+    "span",
+    { title: `${plural(day.reduce((sum, n) => sum + n), "failure")} in 24 hours, ${last} in the last` },
+    spark(day, "bad"),
+  );
 }
 
-function row(ctx, group, atLeast) {
+const others = (n) => n > 0 && h("span", { class: "dim" }, ` and ${count(n)} more`);
+
+function row(ctx, group) {
   const again = AGAIN.filter((state) => group[state] > 0);
   const isOver = group.retrying + group.dead === 0;
   const those = { states: ["retrying", "dead"], group: group.group };
-  const what = `all failed jobs with ${group.type}: ${group.message}`;
+  const failed = `all failed jobs with ${group.type}: ${group.message}`;
   const act1 = (action, kind) =>
-    button(VERBS[action], () => changeAll(action, those, what, ctx.refresh), {
+    button(VERBS[action], () => changeAll(action, those, failed, ctx.refresh), {
       kind,
-      label: `${VERBS[action]} ${what}`,
+      label: `${VERBS[action]} ${failed}`,
       key: action,
       disabled: isOver,
     });
@@ -89,40 +95,26 @@ function row(ctx, group, atLeast) {
       `${state} job`,
       ` with ${group.type}`,
     );
+  const types = group.types.slice(0, TYPES_SHOWN).join(", ");
   return h(
     "tr",
     { "data-key": group.group },
-    h(
-      "td",
-      { class: "wide" },
-      h(
-        "a",
-        { href: link(`errors/${group.group}`), title: "Types, queues and a backtrace" },
-        h("strong", {}, group.type),
-      ),
-      h("div", { class: "message" }, group.message),
-      group.frame && h("div", { class: "dim" }, group.frame),
-    ),
+    h("td", { class: "wide" }, what(group)),
+    h("td", {}, trend(group)),
     h(
       "td",
       { class: "list" },
       queueLinks(group.queues.slice(0, QUEUES_SHOWN)),
-      group.queues.length > QUEUES_SHOWN &&
-        h("span", { class: "dim" }, ` and ${group.queues.length - QUEUES_SHOWN} more`),
+      others(group.queue_count - QUEUES_SHOWN),
+      h("div", { class: "dim" }, types, others(group.types.length - TYPES_SHOWN)),
     ),
-    figure(atLeast, jobs("retrying")),
-    figure(atLeast, jobs("dead")),
+    figure(jobs("retrying")),
+    figure(jobs("dead")),
     figure(
       again.length === 0
         ? none()
         : again.map((state) =>
-            h(
-              "div",
-              { class: "worded" },
-              atLeast,
-              jobs(state),
-              h("span", { class: "dim" }, ` ${state}`),
-            ),
+            h("div", { class: "worded" }, jobs(state), h("span", { class: "dim" }, ` ${state}`)),
           ),
     ),
     figure(ago(group.first_at)),
@@ -131,66 +123,80 @@ function row(ctx, group, atLeast) {
   );
 }
 
-/** Whether the words are in its type, message, frame or the name of a queue. */
-function matches({ type, message, frame, queues }, words) {
-  const wanted = words.toLowerCase();
-  const texts = [type, message, frame ?? "", ...queues];
-  return texts.some((text) => text.toLowerCase().includes(wanted));
+function filters({ params }) {
+  const to = (name, value) => link("errors", { ...params, cursor: "", [name]: value });
+  return filterForm(
+    filterField("match", "Text", {
+      value: params.match ?? "",
+      placeholder: "in any of the texts",
+      "aria-label": "Filter errors by type, message, frame or queue",
+      oninput: ({ target }) => replace(to("match", target.value)),
+    }),
+    FILTERS.map(([name, title, hint]) =>
+      filterField(name, title, {
+        value: params[name] ?? "",
+        placeholder: hint,
+        onchange: ({ target }) => go(to(name, target.value.trim())),
+      }),
+    ),
+  );
+}
+
+/** "SendMail", "queue mail" */
+const said = ({ match, queue, type }) =>
+  [match && `“${match}”`, queue && `queue “${queue}”`, type && `job type “${type}”`]
+    .filter(Boolean)
+    .join(", ");
+
+/** The errors with the most jobs among those of a queue or a type, for its page. */
+export function topErrors({ groups, next }, query) {
+  if (groups.length === 0) return null;
+  const line = (group) =>
+    h(
+      "tr",
+      { "data-key": group.group },
+      h("td", { class: "wide" }, what(group)),
+      h("td", {}, trend(group)),
+      figure(count(group.jobs)),
+      figure(ago(group.last_at)),
+    );
+  return h(
+    "section",
+    {},
+    h(
+      "div",
+      { class: "head" },
+      h("h2", {}, "Top errors"),
+      next && h("a", { href: link("errors", query) }, "All errors"),
+    ),
+    table(
+      "Top errors",
+      [["Error", "wide"], ["24 h"], ["Jobs", "n"], ["Latest", "n"]],
+      groups.map(line),
+      "cards",
+    ),
+  );
 }
 
 export default {
   title: "Errors",
-  isStill: ({ state }) => state.isLong,
-  load,
-  render(ctx, { groups, looked, all, isThrough }) {
+  load: ({ params }, signal) => findErrors(params, signal),
+  render(ctx, { groups, next, all }) {
     const { params } = ctx;
-    const { match = "" } = params;
-    const found = groups.filter((each) => matches(each, match));
-    const asked = (Number(params.page) || 0) * PAGE_GROUPS;
-    const first = asked < found.length ? asked : 0;
-    const shown = found.slice(first, first + PAGE_GROUPS);
-    const next = first + PAGE_GROUPS < found.length ? first / PAGE_GROUPS + 1 : null;
-    const filter = h("input", {
-      type: "search",
-      value: match,
-      placeholder: "Filter",
-      "aria-label": "Filter errors by type, message or queue",
-      oninput: (event) =>
-        replace(link("errors", { ...params, page: "", match: event.target.value })),
-    });
-    const more = [
-      !isThrough &&
-        h("span", { class: "dim" }, `${count(looked)} of ${plural(all, "job")} counted.`),
-      !isThrough &&
-        button(
-          "Count all",
-          () => {
-            ctx.state.wantsAll = true;
-            ctx.refresh();
-          },
-          { kind: "plain small" },
-        ),
-      ctx.state.isLong && button("Count again", ctx.refresh, { kind: "quiet small" }),
-    ];
+    const filter = said(params);
+    // Of a search, only what this page has found is known.
+    const number = filter ? groups.length : all;
+    const atLeast = filter && (next || params.cursor) ? "at least " : "";
     return [
-      head([
-        "Errors ",
-        h(
-          "span",
-          { class: "count" },
-          `${isThrough ? "" : "at least "}${plural(found.length, "group")}`,
-        ),
-      ], filter),
-      ctx.state.progress && h("p", { class: "progress", role: "status" }, ctx.state.progress),
-      groups.length === 0
-        ? empty("No failed jobs. Failures are grouped by type, message and place in the code.")
-        : shown.length === 0
-        ? empty(`No error has “${match}” in its type, message, frame or queues.`)
-        : table(
+      head(["Errors ", h("span", { class: "count" }, atLeast + plural(number, "group"))]),
+      (all > 0 || filter) && filters(ctx),
+      groups.length > 0
+        ? table(
             "Failures by type and message",
             [
               ["Error", "wide"],
-              ["Queues"],
+              ["24 h"],
+              ["Queues, types"],
               ["Retrying", "n"],
               ["Dead", "n"],
               ["Requeued", "n"],
@@ -198,10 +204,17 @@ export default {
               ["Latest", "n"],
               ["", "acts"],
             ],
-            shown.map((each) => row(ctx, each, isThrough ? null : "≥ ")),
+            groups.map((each) => row(ctx, each)),
             "cards",
+          )
+        : empty(
+            params.cursor
+              ? "No more errors."
+              : filter
+              ? `No error matches ${filter}.`
+              : "No failed jobs. Failures are grouped by type, message and place in the code.",
           ),
-      pager("errors", params, next, more, "page"),
+      pager("errors", params, next),
     ];
   },
 };

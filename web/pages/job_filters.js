@@ -78,7 +78,10 @@ async function valuesOf(jobs, name, beginning) {
   const shown = (list, found) => seen([...list, ...found.map(({ type }) => type)]).slice(0, 8);
   if (name === "type") return shown(jobs.map(({ type }) => type), (await get("types")).types);
   if (name === "error")
-    return shown(jobs.map(({ error }) => error?.type), (await get("errors")).groups);
+    return shown(
+      jobs.map(({ error }) => error?.type),
+      (await get("errors", { match: beginning, limit: 8 })).groups,
+    );
   return [];
 }
 

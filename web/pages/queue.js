@@ -15,6 +15,7 @@ import {
   table,
   throttledBadge,
 } from "../ui.js";
+import { findErrors, topErrors } from "./errors.js";
 import { clear, remove, turnPause } from "./queues.js";
 import { args, jobLink, priority } from "./jobs.js";
 import { limitsText } from "../parts/limits.js";
@@ -29,6 +30,7 @@ import {
 import { servedBy } from "../parts/served.js";
 
 const LIMIT = 50;
+const ERRORS_SHOWN = 5;
 
 function row(job, place) {
   return h(
@@ -116,14 +118,15 @@ export default {
   titleOf: ({ args: [name] }, data) => data?.queue.name ?? name,
   async load({ args: [name], params }, signal) {
     const { cursor, span: _, ...more } = params;
-    const [queue, series, page] = await Promise.all([
+    const [queue, series, page, errors] = await Promise.all([
       get(`queues/${part(name)}`, more, { signal }),
       loadSeries(params, { queue: nameOf(name) }, signal),
       get("jobs", { state: "ready", queue: nameOf(name), cursor, limit: LIMIT }, { signal }),
+      findErrors({ queue: nameOf(name) }, signal, ERRORS_SHOWN),
     ]);
-    return { queue, series, page };
+    return { queue, series, page, errors };
   },
-  render(ctx, { queue, series, page: { jobs, next } }) {
+  render(ctx, { queue, series, page: { jobs, next }, errors }) {
     const { cursor } = ctx.params;
     const actions = ctx.isReadOnly
       ? []
@@ -168,6 +171,7 @@ export default {
       h("h2", {}, "Next in line"),
       list,
       pager(`queues/${part(queue.name)}`, ctx.params, next),
+      topErrors(errors, { queue: queue.name }),
     ];
   },
 };

@@ -11,8 +11,10 @@ import {
 } from "../parts/series.js";
 import { link } from "../route.js";
 import { STATES, facts, head } from "../ui.js";
+import { findErrors, topErrors } from "./errors.js";
 import { NOT_RUN, share } from "./types.js";
 
+const ERRORS_SHOWN = 5;
 const LISTED = ["ready", "reserved", "scheduled", "retrying", "dead"];
 
 function lists(type) {
@@ -63,19 +65,21 @@ export default {
   titleOf: ({ args: [name] }) => nameOf(name),
   async load({ args: [name], params }, signal) {
     const type = nameOf(name);
-    const [found, series] = await Promise.all([
+    const [found, series, errors] = await Promise.all([
       get("types", { type }, { signal }),
       loadSeries(params, { type }, signal),
+      findErrors({ type }, signal, ERRORS_SHOWN),
     ]);
-    return { row: found.types[0] ?? { type, ...NOT_RUN }, series };
+    return { row: found.types[0] ?? { type, ...NOT_RUN }, series, errors };
   },
-  render({ params }, { row, series }) {
+  render({ params }, { row, series, errors }) {
     const { type } = row;
     return [
       h("p", { class: "crumbs" }, h("a", { href: link("types") }, "Types")),
       head([type]),
       about(type, row),
       charts(params, type, series),
+      topErrors(errors, { type }),
     ];
   },
 };

@@ -8,9 +8,9 @@
 namespace millrace {
 namespace {
 
-/// The place of a job that is not ready, or that is a member of the batch asked for.
-ScanPlace place_of(const Job& job, const BulkChanges::Request& request, WallClock clock) {
-  if (request.batch != 0) return {.minor = job.id};
+/// The place of a job in an order, which is not that of ready jobs.
+ScanPlace place_of(const Job& job, const ScanOrder& order, WallClock clock) {
+  if (order.is_by_id()) return {.minor = job.id};
   return {.major = job.steady_when(clock).time_since_epoch().count(), .minor = job.id};
 }
 
@@ -24,7 +24,8 @@ Time came_at(const Job& job) {
 ScanOrder BulkChanges::order_of(const Change& change) const {
   return {.state = change.request.states[change.next_state],
           .queue = change.request.queue,
-          .batch = change.request.batch};
+          .batch = change.request.batch,
+          .group = change.request.group};
 }
 
 std::optional<std::uint64_t> BulkChanges::start(Request request, Time now) {
@@ -86,7 +87,7 @@ void BulkChanges::begin_state(Change& change) const {
   // The last job of now is the end: jobs that enter the state later come after it, also those that
   // this change moves there.
   ScanOrder backwards = order_of(change);
-  if (backwards.batch != 0) {
+  if (backwards.is_by_id()) {
     change.last = ScanPlace{.minor = change.request.bounds.id_end};
     return;
   }
@@ -95,7 +96,7 @@ void BulkChanges::begin_state(Change& change) const {
   backwards.is_backwards = true;
   std::optional<ScanPlace> last;
   const ScanEnd end = broker_.view().jobs().scan(backwards, {}, kSliceChanges, [&](const Job& job) {
-    last = place_of(job, change.request, change.clock);
+    last = place_of(job, backwards, change.clock);
     return false;
   });
   // The slice may have met jobs of other states only: the last job of this state is before them.
@@ -111,26 +112,25 @@ std::vector<JobId> BulkChanges::collect(Change& change) const {
   Steps steps(kSliceSteps);
   bool is_past_last = false;
   const std::uint64_t left = change.request.bounds.changes_max - change.progress.changed;
-  const ScanEnd end =
-      view.jobs().scan(order_of(change), change.after, kSliceChanges, [&](const Job& job) {
-        if (change.last) {
-          is_past_last = *change.last < place_of(job, change.request, change.clock);
-          if (is_past_last) return false;
-        }
-        if (!is_meant(change, job)) return true;
-        // By the record's length, which includes error texts.
-        read_bytes +=
-            encoded_bytes(job, view.queues().at(job.queue).name, view.jobs().attempts_of(job));
-        const JobMatcher& matches = change.request.matches;
-        const Match match =
-            matches ? matches(job, view.queues().at(job.queue), steps) : Match::kYes;
-        if (match == Match::kUnfinished) {
-          change.asked = job.id;
-          return false;
-        }
-        if (match == Match::kYes) ids.push_back(job.id);
-        return read_bytes < kSliceBodyBytes && ids.size() < left;
-      });
+  const ScanOrder order = order_of(change);
+  const ScanEnd end = view.jobs().scan(order, change.after, kSliceChanges, [&](const Job& job) {
+    if (change.last) {
+      is_past_last = *change.last < place_of(job, order, change.clock);
+      if (is_past_last) return false;
+    }
+    if (!is_meant(change, job)) return true;
+    // By the record's length, which includes error texts.
+    read_bytes +=
+        encoded_bytes(job, view.queues().at(job.queue).name, view.jobs().attempts_of(job));
+    const JobMatcher& matches = change.request.matches;
+    const Match match = matches ? matches(job, view.queues().at(job.queue), steps) : Match::kYes;
+    if (match == Match::kUnfinished) {
+      change.asked = job.id;
+      return false;
+    }
+    if (match == Match::kYes) ids.push_back(job.id);
+    return read_bytes < kSliceBodyBytes && ids.size() < left;
+  });
   change.progress.looked_at += end.jobs;
   change.after = end.next;
   change.is_state_over = !end.next || is_past_last;

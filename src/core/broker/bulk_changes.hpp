@@ -35,6 +35,7 @@ class BulkChanges {
     std::vector<JobState> states;  ///< visited one after the other; reserved jobs stay
     std::string queue = {};        ///< empty: all
     JobBatchId batch = 0;          ///< 0: all; else its members
+    std::uint64_t group = 0;       ///< of failures; 0: all; else its jobs
     Mutation::Action action = Mutation::Action::kDiscard;
     std::string to = {};  ///< the queue of kMove
     /// Jobs that are requeued become ready evenly within so long; 0: at once.

@@ -34,8 +34,8 @@ struct Failure {
   std::string errtype;
   std::string message;
   std::vector<std::string> backtrace;
-  /// The group of its type, message and backtrace, kept by whoever has made it out (0: nobody yet).
-  /// It is not stored, and no difference. Whoever changes those texts must reset it.
+  /// What `failure_group_number` has made of its type, message and backtrace; 0: it was not asked
+  /// yet. It is not stored, and no difference. Whoever changes those texts must reset it.
   struct Group {
     mutable std::uint64_t number = 0;
     bool operator==(const Group&) const { return true; }

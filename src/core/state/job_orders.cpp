@@ -11,12 +11,6 @@ TimeEntry time_entry(const Job& job, JobSlot slot) {
   return {.when = job.when, .id = job.id, .slot = slot};
 }
 
-/// True for a job of `failed_before`.
-bool has_failed_before(const Job& job) {
-  return job.failure() != nullptr && job.state != JobState::kRetrying &&
-         job.state != JobState::kDead;
-}
-
 /// True for a job of `expiring`: neither a run nor death is cut short.
 bool waits_and_expires(const Job& job) {
   return job.features && job.features->expires() && job.state != JobState::kReserved &&
@@ -40,10 +34,6 @@ TimeEntry expiry_entry(const Job& job, JobSlot slot) {
 /// The part of a due order that the scheduled or retrying job is in.
 TimeOrder& part_of(DueOrder& order, const Job& job) {
   return job.follows_wall() ? order.wall : order.steady;
-}
-
-TimeEntry failure_entry(const Job& job, JobSlot slot) {
-  return {.when = job.failure()->failed_at, .id = job.id, .slot = slot};
 }
 
 // A job is in each order of its state once: it has entered before it leaves, with the same key.
@@ -73,13 +63,12 @@ void JobOrders::enter(const Job& job, JobSlot slot) {
   CHECK((job.reservation() != nullptr) == (job.state == JobState::kReserved));
   Queue& queue = queues_.at(job.queue);
   ++counts_[static_cast<std::size_t>(job.state)];
-  // Besides the order of its state: the errors page shows jobs that failed and run again.
-  if (has_failed_before(job)) add(failed_before_, failure_entry(job, slot));
   if (waits_and_expires(job)) {
     add(expiring_, expiry_entry(job, slot));
     ++queue.expiring_count;
   }
   if (is_member(job)) members_.enter(job, slot);
+  failures_.enter(job, slot);
   switch (job.state) {
     case JobState::kReady:
       add(queue.ready, ready_entry(job, slot));
@@ -111,12 +100,12 @@ void JobOrders::enter(const Job& job, JobSlot slot) {
 void JobOrders::leave(const Job& job, JobSlot slot, std::optional<JobState> next) {
   Queue& queue = queues_.at(job.queue);
   count_down(counts_[static_cast<std::size_t>(job.state)]);
-  if (has_failed_before(job)) take(failed_before_, failure_entry(job, slot));
   if (waits_and_expires(job)) {
     take(expiring_, expiry_entry(job, slot));
     count_down(queue.expiring_count);
   }
   if (is_member(job)) members_.leave(job, slot, !next);
+  failures_.leave(job, slot, !next);
   switch (job.state) {
     case JobState::kReady:
       // With the same key as on entry: nothing may change a job between `enter` and `leave`.

@@ -14,6 +14,7 @@
 #include "core/model/job.hpp"
 #include "core/model/order.hpp"
 #include "core/state/index/batch_members.hpp"
+#include "core/state/index/failure_groups.hpp"
 #include "core/state/queues.hpp"
 #include "core/state/throttle/throttles.hpp"
 
@@ -41,13 +42,12 @@ class JobOrders {
   [[nodiscard]] const TimeOrder& dead() const { return dead_; }
   /// Those of the dead that were pushed and have their bodies: they are removed some time.
   [[nodiscard]] const TimeOrder& dead_work_units() const { return dead_work_units_; }
-  /// Jobs that have failed and are neither retrying nor dead, by their first failure.
-  [[nodiscard]] const TimeOrder& failed_before() const { return failed_before_; }
 
   /// Jobs that expire, while they wait for a run: by wall time.
   [[nodiscard]] const TimeOrder& expiring() const { return expiring_; }
 
   [[nodiscard]] const BatchMembers& members() const { return members_; }
+  [[nodiscard]] const FailureGroups& failures() const { return failures_; }
 
   [[nodiscard]] std::uint64_t count(JobState state) const {
     return counts_[static_cast<std::size_t>(state)];
@@ -83,9 +83,9 @@ class JobOrders {
   TimeOrder reserved_;
   TimeOrder dead_;
   TimeOrder dead_work_units_;
-  TimeOrder failed_before_;
   TimeOrder expiring_;
   BatchMembers members_;
+  FailureGroups failures_;
   std::array<std::uint64_t, kJobStateCount> counts_{};
   std::uint64_t urgent_count_ = 0;
   std::uint64_t worker_held_count_ = 0;

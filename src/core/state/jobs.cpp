@@ -6,6 +6,15 @@
 #include "core/model/codec.hpp"
 
 namespace millrace {
+namespace {
+
+/// A failure that was read from the log does not say its group. It is mostly the former one.
+void keep_group(const Failure* former, const Failure* now) {
+  if (former == nullptr || now == nullptr || now->group.number != 0) return;
+  if (*former == *now) now->group.number = former->group.number;
+}
+
+}  // namespace
 
 Jobs::Jobs(Queues& queues, Totals& totals, Throttles& throttles)
     : queues_(queues), totals_(totals), orders_(queues, throttles), bodies_(jobs_) {}
@@ -44,16 +53,14 @@ bool Jobs::reload_body(const Job& job) const {
 std::size_t Jobs::other_memory_bytes() const {
   // The job, its entries in the index and in the orders of its state.
   constexpr std::size_t kJobBytes = 144;
-  constexpr std::size_t kOrderBytes = 32;
   constexpr std::size_t kUsualRestBytes = 64;
   // The features, and the entry in the index.
   constexpr std::size_t kTrackedBytes = 72;
   constexpr std::size_t kNameBytes = 14;
   const std::size_t usual = all_body_bytes_ + jobs_.size() * kUsualRestBytes;
   const std::size_t texts = record_bytes_ - std::min<std::size_t>(record_bytes_, usual);
-  return jobs_.size() * kJobBytes + orders_.failed_before().size() * kOrderBytes +
-         tracked_.size() * kTrackedBytes + names_.size() * kNameBytes +
-         orders_.members().memory_bytes() + texts;
+  return jobs_.size() * kJobBytes + tracked_.size() * kTrackedBytes + names_.size() * kNameBytes +
+         orders_.members().memory_bytes() + orders_.failures().memory_bytes() + texts;
 }
 
 // ---- records ------------------------------------------------------------------------------------
@@ -103,6 +110,7 @@ void Jobs::apply(JobChanged&& record) {
   const auto slot = index_.find(record.id);
   if (!slot) return;
   Job& job = jobs_[*slot];
+  keep_group(job.failure(), record.fields.failure());
   leave_orders(job, *slot, record.fields.state);
   // The rest of the job's whole record stays as long as it is.
   const std::uint64_t former_bytes = encoded_bytes(static_cast<const JobFields&>(job));

@@ -15,7 +15,7 @@ ScanPlace place_of(const TimeEntry& entry, const Queue&) {
   return {.major = entry.when.time_since_epoch().count(), .minor = entry.id};
 }
 
-ScanPlace place_of(const BatchMembers::Entry& entry, const Queue&) {
+ScanPlace place_of(const JobsByState::Entry& entry, const Queue&) {
   return {.minor = entry.id};
 }
 
@@ -24,7 +24,7 @@ ReadyEntry entry_at(const ScanPlace& place, JobSlot slot, const ReadyOrder&) {
   return {.pri = static_cast<Pri>(place.major), .slot = slot, .sequence = place.minor};
 }
 
-BatchMembers::Entry entry_at(const ScanPlace& place, JobSlot slot, const BatchMembers::Order&) {
+JobsByState::Entry entry_at(const ScanPlace& place, JobSlot slot, const JobsByState::Order&) {
   return {.id = place.minor, .slot = slot};
 }
 
@@ -218,12 +218,18 @@ bool walk_by_time(Walk& walk, const Store& store, const Queue* queue,
   return walk_entries(walk, order_of(store, queue, state), store, after, only);
 }
 
-bool walk_members(Walk& walk, const Store& store, std::optional<ScanPlace> after) {
+/// Of both a batch and a group, it is the batch that is walked: the visitor asks for the group.
+const JobsByState::Order& order_by_id(const Store& store, const ScanOrder& order) {
+  const JobOrders& orders = store.jobs().orders();
+  return order.batch != 0 ? orders.members().of(order.batch, order.state)
+                          : orders.failures().of(order.group, order.state);
+}
+
+bool walk_by_id(Walk& walk, const Store& store, std::optional<ScanPlace> after) {
   const ScanOrder& order = walk.order;
   const Queue* const queue = order.queue.empty() ? nullptr : store.queues().find(order.queue);
   if (queue == nullptr && !order.queue.empty()) return true;
-  const auto& members = store.jobs().orders().members().of(order.batch, order.state);
-  return walk_entries(walk, members, store, after, queue);
+  return walk_entries(walk, order_by_id(store, order), store, after, queue);
 }
 
 bool walk_one_queue(Walk& walk, const Store& store, std::optional<ScanPlace> after) {
@@ -241,8 +247,8 @@ ScanEnd JobsView::scan(const ScanOrder& order, std::optional<ScanPlace> after,
                        std::size_t steps_max, const ScanVisitor& visit) const {
   Walk walk{.order = order, .visit = visit, .steps_max = steps_max};
   bool is_through = false;
-  if (order.batch != 0) {
-    is_through = walk_members(walk, store_, after);
+  if (order.is_by_id()) {
+    is_through = walk_by_id(walk, store_, after);
   } else if (!order.queue.empty()) {
     is_through = walk_one_queue(walk, store_, after);
   } else if (order.state == JobState::kReady) {
@@ -255,24 +261,8 @@ ScanEnd JobsView::scan(const ScanOrder& order, std::optional<ScanPlace> after,
   return walk.end;
 }
 
-ScanEnd JobsView::scan_failed_before(std::optional<ScanPlace> after, std::size_t steps_max,
-                                     const ScanVisitor& visit) const {
-  const TimeOrder& failed = store_.jobs().orders().failed_before();
-  ScanEnd end;
-  bool goes_on = true;
-  auto next = after ? failed.upper_bound(entry_at(*after, kNoSlot, failed)) : failed.begin();
-  for (; next != failed.end() && goes_on && end.jobs < steps_max; ++next) {
-    ++end.jobs;
-    const Job& job = store_.jobs().at(next->slot);
-    end.next = place_of(*next, store_.queues().at(job.queue));
-    goes_on = visit(job);
-  }
-  if (next == failed.end()) end.next.reset();
-  return end;
-}
-
 std::uint64_t JobsView::scan_length(const ScanOrder& order) const {
-  if (order.batch != 0) return store_.jobs().orders().members().of(order.batch, order.state).size();
+  if (order.is_by_id()) return order_by_id(store_, order).size();
   // Reserved jobs are walked in the order of all, whatever queue is asked for.
   if (order.queue.empty() || order.state == JobState::kReserved)
     return store_.jobs().orders().count(order.state);

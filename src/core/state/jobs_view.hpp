@@ -23,13 +23,14 @@ namespace millrace {
 /// A job is handed out with its body in memory. A body that only the log holds is read back for
 /// that: then the call may wait for the disk, and other bodies may be spilled. One that cannot be
 /// read is missing (`Job::has_body`), and the broker's next `tick` sees to the job.
-/// `scan_failed_before` alone leaves bodies where they are.
 class JobsView {
  public:
   /// `store` outlives this.
   explicit JobsView(const Store& store) : store_(store) {}
 
   [[nodiscard]] const Job* find(JobId id) const { return store_.jobs().find_with_body(id); }
+  /// As it is in memory: only the log may hold its body.
+  [[nodiscard]] const Job* find_unread(JobId id) const { return store_.jobs().find(id); }
   /// Reads no body. Nullopt: there is no such job.
   [[nodiscard]] std::optional<JobState> state_of(JobId id) const {
     const Job* const job = store_.jobs().find(id);
@@ -98,10 +99,6 @@ class JobsView {
   using ScanVisitor = std::function<bool(const Job&)>;
   [[nodiscard]] ScanEnd scan(const ScanOrder& order, std::optional<ScanPlace> after,
                              std::size_t steps_max, const ScanVisitor& visit) const;
-  /// The same over the jobs that have failed and are neither retrying nor dead, by their first
-  /// failure. Their bodies may be in the log only.
-  [[nodiscard]] ScanEnd scan_failed_before(std::optional<ScanPlace> after, std::size_t steps_max,
-                                           const ScanVisitor& visit) const;
   /// How many jobs a whole walk looks at, about.
   [[nodiscard]] std::uint64_t scan_length(const ScanOrder& order) const;
 

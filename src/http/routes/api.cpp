@@ -102,7 +102,7 @@ constexpr std::array kRoutes = {
     Route{"POST", "/api/v1/batches/*/accept", accept_batch, "at_most"},
     Route{"POST", "/api/v1/batches/*/delete", delete_batch},
     Route{"GET", "/api/v1/batches/*", show_batch},
-    Route{"GET", "/api/v1/errors", list_errors, "cursor"},
+    Route{"GET", "/api/v1/errors", list_errors, "match queue type limit cursor"},
     Route{"GET", "/api/v1/types", list_types, "type"},
     Route{"GET", "/api/v1/activity", list_activity, "limit cursor"},
     Route{"GET", "/api/v1/operations", list_operations},

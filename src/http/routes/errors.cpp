@@ -1,149 +1,225 @@
-#include <absl/container/flat_hash_map.h>
-
 #include <algorithm>
-#include <array>
-#include <numeric>
-#include <set>
+#include <charconv>
 #include <vector>
 
 #include "base/text.hpp"
+#include "core/model/failure_group.hpp"
 #include "http/kit/input.hpp"
 #include "http/kit/text.hpp"
-#include "http/routes/failure_group.hpp"
 #include "http/routes/handlers.hpp"
+#include "http/routes/job_filter.hpp"
 
-/// Failures in groups (`failure_group`). One request looks at a slice of the failed jobs;
-/// the client adds the groups of all slices together.
+/// Failures in groups (`FailureGroups`), those with the most jobs first.
 namespace millrace::http {
 namespace {
 
-/// How many queues are named with a group.
+/// How much is said of a group.
 constexpr std::size_t kQueuesOfErrorMax = 50;
-/// How much one request does, in jobs whose group is known. To make out a group takes as long as
-/// some of them.
-constexpr std::size_t kSteps = 3'000;
-constexpr std::size_t kStepsOfUnknown = 6;
-/// How much is shown of the message and the frame of a group.
-constexpr std::size_t kGroupTextBytesMax = 300;
+constexpr std::size_t kTypesOfErrorMax = 10;
+constexpr std::size_t kTextBytesMax = 300;
+/// The types of a group are those of so many of its jobs, the newest of each state.
+constexpr std::size_t kJobsReadMax = 20;
+constexpr std::size_t kHours = 24;
 
-struct Group {
-  std::string type;
-  std::string message;
-  std::string frame;
-  std::array<std::uint64_t, kJobStateCount> counts{};  ///< by state
-  Time first = kNever;
-  Time last{};
-  JobId sample = 0;
-  std::set<QueueId> queues;
+/// What an answer may cost, in steps of about a tenth of a microsecond, and what its parts do: to
+/// pass a group or one of its queues, to read the type of a job, to make out the texts of a group,
+/// and to show it.
+constexpr std::size_t kStepsMax = 8'000;
+constexpr std::size_t kGroupSteps = 1;
+constexpr std::size_t kJobSteps = 4;
+constexpr std::size_t kTextSteps = 50;
+constexpr std::size_t kShowSteps = 80;
 
-  [[nodiscard]] std::uint64_t count() const {
-    return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
-  }
+struct ErrorSearch {
+  std::optional<FailureGroups::Place> after;
+  std::string_view match;  ///< in the type, message, frame, queues or job types; empty: any
+  std::string_view queue;  ///< as `is_wanted` takes it; empty: any
+  std::string_view type;   ///< of jobs; the same
+  std::size_t limit = kPageDefault;
 };
 
-using Groups = absl::flat_hash_map<std::uint64_t, Group>;
-
-void add(const Job& job, Groups& groups) {
-  const Failure* failure = job.failure();
-  if (failure == nullptr) return;
-  Group& group = groups[failure_group_number(*failure)];
-  // The first job of a group gives it its words and a job to look at.
-  if (group.sample == 0) {
-    group.type = failure->errtype;
-    group.message = cut(normalized_message(failure->message), kGroupTextBytesMax);
-    group.frame = cut(normalized_frame(*failure), kGroupTextBytesMax);
-    group.sample = job.id;
-  }
-  ++group.counts[static_cast<std::size_t>(job.state)];
-  group.first = std::min(group.first, failure->failed_at);
-  group.last = std::max(group.last, failure->failed_at);
-  if (group.queues.size() < kQueuesOfErrorMax) group.queues.insert(job.queue);
+/// size "-" group
+std::string show_cursor(const FailureGroups::Place& place) {
+  return concat(place.size, "-", hex(place.group));
 }
 
-Json show(const Groups& groups, const View& view) {
-  const WallClock clock = view.wall_clock();
-  std::vector<const Groups::value_type*> sorted;
-  for (const Groups::value_type& each : groups) sorted.push_back(&each);
-  std::sort(sorted.begin(), sorted.end(),
-            [](const auto* a, const auto* b) { return a->second.count() > b->second.count(); });
-  Json all = Json::array();
-  for (const auto* each : sorted) {
-    const Group& group = each->second;
-    Json queues = Json::array();
-    for (const QueueId queue : group.queues) queues.push_back(view.queues().at(queue).name);
-    all.push_back({{"group", hex(each->first)},
-                   {"type", group.type},
-                   {"message", group.message},
-                   {"frame", text_or_null(group.frame)},
-                   {"first_at", show_time(group.first, clock)},
-                   {"last_at", show_time(group.last, clock)},
-                   {"sample", group.sample},
-                   {"queues", std::move(queues)}});
-    for (std::size_t state = 0; state < kJobStateCount; ++state) {
-      all.back()[http::name_of(static_cast<JobState>(state))] = group.counts[state];
+std::optional<FailureGroups::Place> parse_cursor(std::string_view cursor) {
+  FailureGroups::Place place{};
+  const char* const end = cursor.data() + cursor.size();
+  const auto size = std::from_chars(cursor.data(), end, place.size);
+  if (size.ec != std::errc{} || size.ptr == end || *size.ptr != '-') return std::nullopt;
+  const auto group = parse_failure_group({size.ptr + 1, end});
+  if (!group) return std::nullopt;
+  place.group = *group;
+  return place;
+}
+
+Outcome<ErrorSearch> read_error_search(const Request& request) {
+  ErrorSearch search;
+  const auto limit = read_limit(request);
+  if (!limit) return limit.error();
+  search.limit = *limit;
+  const std::string_view cursor = request.param("cursor");
+  if (!cursor.empty() && !(search.after = parse_cursor(cursor))) return Problem{kWrongCursor};
+  for (const auto& [name, member] : {std::pair{"match", &ErrorSearch::match},
+                                     {"queue", &ErrorSearch::queue},
+                                     {"type", &ErrorSearch::type}}) {
+    search.*member = request.param(name);
+    if (const auto problem = check_filter_text(name, search.*member)) return *problem;
+  }
+  return search;
+}
+
+/// The groups that are asked for, from the cursor on, as many as an answer may look at.
+class ErrorPage {
+ public:
+  ErrorPage(const Call& call, const ErrorSearch& search)
+      : call_(call), view_(call.site.broker.view()), search_(search) {}
+
+  Json collect() {
+    const FailureGroups::Order& order = view_.orders().failures().by_size();
+    std::size_t looked_at = 0;
+    Json next = nullptr;
+    auto at = search_.after ? order.upper_bound(*search_.after) : order.begin();
+    while (at != order.end()) {
+      const FailureGroups::Place place = *at++;
+      ++looked_at;
+      look_at(place, *view_.orders().failures().find(place.group));
+      if (at == order.end()) break;
+      if (shown_.size() < search_.limit && steps_ < kStepsMax) continue;
+      next = show_cursor(place);
+      break;
     }
+    return {{"groups", std::move(shown_)},
+            {"looked_at", looked_at},
+            {"to_look_at", order.size()},
+            {"next", std::move(next)}};
   }
-  return all;
-}
 
-/// The jobs with a failure, one set after the other.
-enum class Set { kRetrying, kDead, kBefore };
+ private:
+  void look_at(const FailureGroups::Place& place, const FailureGroups::Group& group) {
+    steps_ += kGroupSteps;
+    if (!is_of_queue(group)) return;
+    std::vector<std::string> types = types_of(group);
+    const auto is_of_type = [this](const std::string& type) {
+      return is_wanted(type, search_.type);
+    };
+    if (!search_.type.empty() && std::ranges::none_of(types, is_of_type)) return;
+    const Failure& failure = *view_.jobs().find_unread(group.sample())->failure();
+    steps_ += kTextSteps;
+    const std::vector<std::string> queues = queues_of(group);
+    const std::string message(cut(normalized_message(failure.message), kTextBytesMax));
+    const std::string frame(cut(normalized_frame(failure), kTextBytesMax));
+    if (!search_.match.empty()) {
+      const auto has_match = [&](std::string_view text) {
+        return contains_ignoring_case(text, search_.match);
+      };
+      const bool is_named =
+          std::ranges::any_of(types, has_match) || std::ranges::any_of(queues, has_match);
+      if (!is_named && !has_match(failure.errtype) && !has_match(message) && !has_match(frame))
+        return;
+    }
+    steps_ += kShowSteps;
+    shown_.push_back(show(place, group));
+    Json& shown = shown_.back();
+    shown["type"] = failure.errtype;
+    shown["message"] = message;
+    shown["frame"] = text_or_null(frame);
+    shown["queues"] = queues;
+    types.resize(std::min(types.size(), kTypesOfErrorMax));
+    shown["types"] = types;
+  }
 
-constexpr std::array<std::string_view, 3> kSetNames = {"retrying", "dead", "before"};
+  [[nodiscard]] bool is_of_queue(const FailureGroups::Group& group) {
+    if (search_.queue.empty()) return true;
+    if (!search_.queue.ends_with('*')) {
+      const Queue* const queue = view_.queues().find(search_.queue);
+      return queue != nullptr && group.queues.contains(queue->id);
+    }
+    return std::ranges::any_of(group.queues, [this](const auto& each) {
+      steps_ += kGroupSteps;
+      return is_wanted(view_.queues().at(each.first).name, search_.queue);
+    });
+  }
 
-struct Place {
-  Set set = Set::kRetrying;
-  std::optional<ScanPlace> after;
+  /// Up to `kQueuesOfErrorMax` of them.
+  [[nodiscard]] std::vector<std::string> queues_of(const FailureGroups::Group& group) {
+    std::vector<std::string> queues;
+    for (const auto& [queue, jobs] : group.queues) {
+      steps_ += kGroupSteps;
+      queues.push_back(view_.queues().at(queue).name);
+      if (queues.size() == kQueuesOfErrorMax) break;
+    }
+    return queues;
+  }
+
+  /// Sorted. Bodies that only the log holds are not read.
+  [[nodiscard]] std::vector<std::string> types_of(const FailureGroups::Group& group) {
+    std::vector<std::string> types;
+    std::size_t left = kJobsReadMax;
+    for (const JobState state : FailureGroups::kSampled) {
+      const JobsByState::Order& jobs = group.jobs.of(state);
+      for (auto at = jobs.rbegin(); at != jobs.rend() && left > 0; ++at, --left) {
+        steps_ += kJobSteps;
+        const Job& job = *view_.jobs().find_unread(at->id);
+        if (!job.has_body()) continue;
+        std::string type = call_.site.format.type_of(job).name;
+        const auto place = std::ranges::lower_bound(types, type);
+        if (place == types.end() || *place != type) types.insert(place, std::move(type));
+      }
+    }
+    return types;
+  }
+
+  [[nodiscard]] Json show(const FailureGroups::Place& place,
+                          const FailureGroups::Group& group) const {
+    const WallClock clock = view_.wall_clock();
+    // A job may have failed so more than once.
+    const Time last = call_.site.failures.last_at(place.group).value_or(group.last_at);
+    Json shown = {{"group", hex(place.group)},
+                  {"jobs", place.size},
+                  {"first_at", show_time(group.first_at, clock)},
+                  {"last_at", show_time(std::max(group.last_at, last), clock)},
+                  {"hours", show_hours(place.group)},
+                  {"sample", group.sample()},
+                  {"queue_count", group.queues.size()}};
+    for (std::size_t state = 0; state < kJobStateCount; ++state) {
+      const auto of = static_cast<JobState>(state);
+      shown[http::name_of(of)] = group.jobs.of(of).size();
+    }
+    return shown;
+  }
+
+  /// How many failures came in each of the last 24 hours, or in fewer, if it is known for less long
+  /// than that; null: they were not recorded.
+  [[nodiscard]] Json show_hours(std::uint64_t group) const {
+    constexpr std::size_t kDay = 2;
+    constexpr std::size_t kPointsAnHour = kSpans[kDay].points / kHours;
+    static_assert(kSpans[kDay].interval * kPointsAnHour == 1h);
+    // With the interval that has not ended.
+    const std::int64_t ends = ends_at(call_.moment.now)[kDay] + 1;
+    const auto points = call_.site.failures.counts(group, kDay, ends);
+    if (!points) return nullptr;
+    std::vector<std::uint64_t> hours((points->size() + kPointsAnHour - 1) / kPointsAnHour);
+    for (std::size_t age = 0; age < points->size(); ++age) {
+      hours[hours.size() - 1 - age / kPointsAnHour] += (*points)[points->size() - 1 - age];
+    }
+    return hours;
+  }
+
+  const Call& call_;
+  const View& view_;
+  const ErrorSearch& search_;
+  Json shown_ = Json::array();
+  std::size_t steps_ = 0;
 };
-
-/// cursor = name of a set [ ":" place in it ] ; without a place: from its beginning
-std::optional<Place> parse_cursor(std::string_view cursor) {
-  if (cursor.empty()) return Place{};
-  const std::size_t colon = std::min(cursor.find(':'), cursor.size());
-  const auto* name = std::find(kSetNames.begin(), kSetNames.end(), cursor.substr(0, colon));
-  if (name == kSetNames.end()) return std::nullopt;
-  Place place{.set = static_cast<Set>(name - kSetNames.begin()), .after = {}};
-  if (colon == cursor.size()) return place;
-  place.after = parse_place(cursor.substr(colon + 1));
-  return place.after ? std::optional(place) : std::nullopt;
-}
-
-Json show_cursor(Set set, const std::optional<ScanPlace>& next) {
-  const auto at = static_cast<std::size_t>(set);
-  if (next) return concat(kSetNames[at], ":", show_place(*next));
-  return at + 1 < kSetNames.size() ? Json(kSetNames[at + 1]) : Json(nullptr);
-}
-
-ScanEnd scan(const View& view, const Place& place, const JobsView::ScanVisitor& visit) {
-  if (place.set == Set::kBefore) return view.jobs().scan_failed_before(place.after, kSteps, visit);
-  // The latest of the dead first: people come to look at these.
-  const bool is_dead = place.set == Set::kDead;
-  const ScanOrder order{.state = is_dead ? JobState::kDead : JobState::kRetrying,
-                        .is_backwards = is_dead};
-  return view.jobs().scan(order, place.after, kSteps, visit);
-}
 
 }  // namespace
 
 Response list_errors(const Call& call) {
-  const std::optional<Place> place = parse_cursor(call.request.param("cursor"));
-  if (!place) return refuse(400, kWrongCursor);
-  const View& view = call.site.broker.view();
-  Groups groups;
-  std::size_t steps = 0;
-  const ScanEnd end = scan(view, *place, [&](const Job& job) {
-    const bool is_known = job.failure() == nullptr || job.failure()->group.number != 0;
-    steps += is_known ? 1 : kStepsOfUnknown;
-    add(job, groups);
-    return steps < kSteps;
-  });
-  const std::uint64_t all = view.orders().count(JobState::kRetrying) +
-                            view.orders().count(JobState::kDead) +
-                            view.orders().failed_before().size();
-  return {.body = dump({{"groups", show(groups, view)},
-                        {"looked_at", end.jobs},
-                        {"to_look_at", all},
-                        {"next", show_cursor(place->set, end.next)}})};
+  const Outcome<ErrorSearch> search = read_error_search(call.request);
+  if (!search) return refuse(400, search.error().text);
+  return {.body = dump(ErrorPage(call, *search).collect())};
 }
 
 }  // namespace millrace::http

@@ -7,13 +7,13 @@
 #include "base/number.hpp"
 #include "base/search/json_text_search.hpp"
 #include "base/text.hpp"
+#include "core/model/failure_group.hpp"
 #include "core/model/features/attempt.hpp"
 #include "core/model/features/bid.hpp"
 #include "http/kit/input.hpp"
 #include "http/kit/json.hpp"
 #include "http/kit/text.hpp"
 #include "http/routes/arg_search.hpp"
-#include "http/routes/failure_group.hpp"
 
 namespace millrace::http {
 namespace {
@@ -41,14 +41,12 @@ constexpr NumberMember kNumberMembers[] = {{"client", &JobFilter::client},
 
 std::optional<Problem> check(const char* name, std::string_view text) {
   if (text.empty()) return Problem{concat(name, " is empty: leave it out")};
-  if (text.size() > kFilterBytesMax) {
-    return Problem{concat(name, " is longer than ", kFilterBytesMax, " bytes")};
-  }
-  // A body may be any bytes. Names and errors of jobs are UTF-8.
-  const bool is_of_bytes = name == std::string_view("text");
-  if (!is_of_bytes && !is_utf8(text)) return Problem{concat(name, " is not UTF-8")};
+  if (const auto problem = check_filter_text(name, text)) return problem;
   if (name == std::string_view("bid") && !parse_bid(text)) {
     return Problem{"bid is not the name of a batch"};
+  }
+  if (name == std::string_view("group") && !parse_failure_group(text)) {
+    return Problem{"group is not one that /errors names"};
   }
   if (name == std::string_view("arg")) {
     const auto paths = parse_args(text);
@@ -150,7 +148,7 @@ class Matcher {
     if (filter.older_than_s) created_before_ = now - age;
     failed_since_ = time_of(filter.failed_since_ms, Time::min());
     failed_until_ = time_of(filter.failed_until_ms, Time::max());
-    if (filter.group) group_ = parse_failure_group(*filter.group).value_or(0);
+    group_ = group_of(filter);
     if (filter.text) text_.emplace(JsonTextSearch(*filter.text), 1);
     // It reads byte by byte.
     for (ArgPath& path : paths_of(filter)) args_.emplace_back(ArgSearch(std::move(path)), 4);
@@ -163,10 +161,7 @@ class Matcher {
     if (job.created_at > created_before_) return Match::kNo;
     if (!is_held_by(job, filter_) || !fails_as(job, filter_)) return Match::kNo;
     if (!failed_then(job)) return Match::kNo;
-    if (filter_.group) {
-      const Match found = is_of_group(job, steps);
-      if (found != Match::kYes) return found;
-    }
+    if (group_ != 0 && !is_of_group(job)) return Match::kNo;
     if (text_) {
       const Match found = text_->look_into(job, job.body_view(), steps);
       if (found != Match::kYes) return found;
@@ -183,16 +178,8 @@ class Matcher {
     return ms ? time_of_ms(*ms, view_->wall_clock()) : usual;
   }
 
-  /// The group of a failure takes long to make out, once.
-  [[nodiscard]] Match is_of_group(const Job& job, Steps& steps) const {
-    constexpr std::size_t kGroupSteps = kSliceSteps / 256;
-    const Failure* const failure = job.failure();
-    if (failure == nullptr) return Match::kNo;
-    if (failure->group.number == 0) {
-      if (steps.left() < kGroupSteps) return Match::kUnfinished;
-      steps.use_up(kGroupSteps);
-    }
-    return failure_group_number(*failure) == group_ ? Match::kYes : Match::kNo;
+  [[nodiscard]] bool is_of_group(const Job& job) const {
+    return job.failure() != nullptr && failure_group_number(*job.failure()) == group_;
   }
 
   /// The time of the first failure is known even where attempts are not kept.
@@ -215,7 +202,7 @@ class Matcher {
   Time failed_until_ = Time::max();
   std::optional<BodySearch<JsonTextSearch>> text_;
   std::vector<BodySearch<ArgSearch>> args_;  ///< all must be found
-  std::uint64_t group_ = 0;                  ///< 0: no failure is in the group asked for
+  std::uint64_t group_ = 0;                  ///< 0: of any, or of none
 };
 
 }  // namespace
@@ -223,6 +210,16 @@ class Matcher {
 bool is_wanted(std::string_view name, std::string_view wanted) {
   if (!wanted.ends_with('*')) return name == wanted;
   return name.starts_with(wanted.substr(0, wanted.size() - 1));
+}
+
+std::optional<Problem> check_filter_text(const char* name, std::string_view text) {
+  if (text.size() > kFilterBytesMax) {
+    return Problem{concat(name, " is longer than ", kFilterBytesMax, " bytes")};
+  }
+  // A body may be any bytes. Names and errors of jobs are UTF-8.
+  const bool is_of_bytes = name == std::string_view("text");
+  if (!is_of_bytes && !is_utf8(text)) return Problem{concat(name, " is not UTF-8")};
+  return std::nullopt;
 }
 
 Outcome<JobFilter> read_filter(const Request& request) {
@@ -285,6 +282,10 @@ std::string queues_of(const JobFilter& filter) {
 
 JobBatchId batch_of(const JobFilter& filter) {
   return filter.bid ? parse_bid(*filter.bid).value_or(0) : 0;
+}
+
+std::uint64_t group_of(const JobFilter& filter) {
+  return filter.group ? parse_failure_group(*filter.group).value_or(0) : 0;
 }
 
 JobMatcher make_matcher(const JobFilter& filter, const JobReading& reading, Time now) {

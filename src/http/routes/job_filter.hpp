@@ -52,6 +52,9 @@ inline constexpr std::size_t kFilterBytesMax = 1024;
 /// Whether the name is the one that is wanted; with `*` at its end, `wanted` is its beginning.
 [[nodiscard]] bool is_wanted(std::string_view name, std::string_view wanted);
 
+/// The problem with the length or the encoding of a value, as a line for a person.
+[[nodiscard]] std::optional<Problem> check_filter_text(const char* name, std::string_view text);
+
 /// Reads the members of the same names. The problem is a line for a person. An empty member is
 /// refused: if it were ignored, every job would match.
 [[nodiscard]] Outcome<JobFilter> read_filter(const Request& request);
@@ -68,6 +71,8 @@ inline constexpr std::size_t kFilterBytesMax = 1024;
 
 /// The batch that the filter names; 0: none.
 [[nodiscard]] JobBatchId batch_of(const JobFilter& filter);
+/// The group of failures (`ScanOrder::group`); 0: none is asked for.
+[[nodiscard]] std::uint64_t group_of(const JobFilter& filter);
 
 /// The filter as a function; empty: all jobs match. It does not look at `bid`: walks do, by
 /// `ScanOrder::batch`. What `reading` refers to must outlive it. A job about which its steps did

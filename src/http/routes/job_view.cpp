@@ -9,10 +9,10 @@
 #include "base/member_count.hpp"
 #include "base/text.hpp"
 #include "core/broker/view.hpp"
+#include "core/model/failure_group.hpp"
 #include "http/kit/input.hpp"
 #include "http/kit/text.hpp"
 #include "http/routes/batch_view.hpp"
-#include "http/routes/failure_group.hpp"
 #include "http/routes/features/throttle_view.hpp"
 
 namespace millrace::http {

@@ -57,6 +57,7 @@ Outcome<Search> read_search(const Request& request) {
                   .queue = queue_of(*filter),
                   .queues = queues_of(*filter),
                   .batch = batch_of(*filter),
+                  .group = group_of(*filter),
                   .is_backwards = order == "desc"};
   return search;
 }

@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "base/number.hpp"
+#include "core/model/failure_group.hpp"
 #include "http/kit/input.hpp"
 #include "http/kit/text.hpp"
-#include "http/routes/failure_group.hpp"
 #include "http/routes/handlers.hpp"
 #include "http/routes/job_filter.hpp"
 #include "http/routes/job_view.hpp"
@@ -52,16 +52,20 @@ Outcome<Duration> read_spread(const Json& members, Mutation::Action action,
   return Duration{std::chrono::seconds(found->get<std::int64_t>())};
 }
 
-/// The error of a group in words, as far as it is known; else the name of the group.
-std::string error_in_words(const std::string& group, const FailureSeries& failures) {
-  const FailureSeries::Name* const name = failures.name(parse_failure_group(group).value_or(0));
-  if (name == nullptr) return group;
-  return name->message.empty() ? name->type : concat(name->type, ": ", name->message);
+/// The error of a group in words; of one without jobs, its name.
+std::string error_in_words(const std::string& name, const View& view) {
+  constexpr std::size_t kBytesMax = 120;
+  const auto* const group = view.orders().failures().find(parse_failure_group(name).value_or(0));
+  if (group == nullptr) return name;
+  const Failure& failure = *view.jobs().find_unread(group->sample())->failure();
+  const std::string message(cut(normalized_message(failure.message), kBytesMax));
+  const std::string type(cut(failure.errtype, kBytesMax));
+  return message.empty() ? type : concat(type, ": ", message);
 }
 
 /// `delete retrying and dead jobs of mail with error "timeout"`
 std::string title_of(const std::string& action, const std::vector<JobState>& states,
-                     const JobFilter& filter, const FailureSeries& failures) {
+                     const JobFilter& filter, const View& view) {
   std::string title = action;
   for (const JobState& state : states) {
     const bool is_last = &state == &states.back();
@@ -72,7 +76,7 @@ std::string title_of(const std::string& action, const std::vector<JobState>& sta
   if (filter.queue) title += " of " + *filter.queue;
   JobFilter rest = filter;
   rest.queue.reset();
-  if (rest.group) title += concat(" with \"", error_in_words(*rest.group, failures), "\"");
+  if (rest.group) title += concat(" with \"", error_in_words(*rest.group, view), "\"");
   const bool has_group = std::exchange(rest.group, {}).has_value();
   if (!rest.is_empty()) title += concat(has_group ? ", " : " with ", describe(rest));
   return title;
@@ -187,16 +191,17 @@ Response start_operation(const Call& call) {
   if (*spread != Duration{}) {
     target += concat(" over ", std::chrono::round<std::chrono::seconds>(*spread).count(), " s");
   }
-  return begin_operation(call,
-                         {.states = *states,
-                          .queue = queue,
-                          .batch = batch_of(*filter),
-                          .action = *action,
-                          .to = *to,
-                          .spread = *spread,
-                          .matches = std::move(matches),
-                          .bounds = *bounds,
-                          .title = title_of(name, *states, *filter, call.site.failures) + target});
+  return begin_operation(
+      call, {.states = *states,
+             .queue = queue,
+             .batch = batch_of(*filter),
+             .group = group_of(*filter),
+             .action = *action,
+             .to = *to,
+             .spread = *spread,
+             .matches = std::move(matches),
+             .bounds = *bounds,
+             .title = title_of(name, *states, *filter, call.site.broker.view()) + target});
 }
 
 Response list_operations(const Call& call) {

@@ -76,7 +76,26 @@ export const cases = [
       await page.getByText("1 group", { exact: true }).waitFor();
       await row(page, "NotFound").waitFor();
       await page.getByLabel("Filter errors").fill("nothing has this");
-      await page.getByText("No error has “nothing has this”").waitFor();
+      await page.getByText("No error matches “nothing has this”.").waitFor();
+      await test.open("errors?queue=cr*");
+      await page.getByText("1 group", { exact: true }).waitFor();
+      await page.getByLabel("Job type").fill("Mail");
+      await page.keyboard.press("Enter");
+      await page.getByText("No error matches queue “cr*”, job type “Mail”.").waitFor();
+    },
+  },
+  {
+    title: "the pages of a type and of a queue have their errors",
+    async run(test) {
+      await fill(test);
+      const { page } = test;
+      const top = page.getByRole("table", { name: "Top errors" });
+      await test.open("types/Sync");
+      await top.getByRole("link", { name: "KeyError" }).waitFor();
+      await top.getByRole("link", { name: "Timeout" }).waitFor();
+      await test.open("queues/mail");
+      await top.getByRole("row", { name: "Timeout" }).getByText("3", { exact: true }).waitFor();
+      assert.equal(await top.getByRole("link", { name: "KeyError" }).count(), 0);
     },
   },
   {

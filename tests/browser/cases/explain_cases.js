@@ -63,25 +63,6 @@ export const cases = [
     },
   },
   {
-    title: "failures are counted to their end where that takes a moment",
-    async run({ page, open }) {
-      const at = "2026-01-02T03:04:05Z";
-      const words = { group: "a1", type: "Timeout", message: "late", sample: 1 };
-      const seen = { queues: ["a"], first_at: at, last_at: at };
-      const counted = { ready: 0, reserved: 0, scheduled: 0, retrying: 900, dead: 0 };
-      await page.route("**/api/v1/errors*", (route) => {
-        const place = Number(new URL(route.request().url()).searchParams.get("cursor")) + 1;
-        const next = place === 12 ? null : String(place);
-        const groups = [{ ...words, ...seen, ...counted }];
-        return route.fulfill({ json: { groups, looked_at: 900, to_look_at: 10800, next } });
-      });
-      await open("errors");
-      await page.getByText("1 group", { exact: true }).waitFor();
-      await row(page, "Timeout").getByText("10,800", { exact: true }).waitFor();
-      assert.equal(await page.getByRole("button", { name: "Count all" }).count(), 0);
-    },
-  },
-  {
     title: "letters that a client has escaped are shown as letters, and found",
     async run(test) {
       const client = await faktory(test);

@@ -404,7 +404,7 @@ export const cases = [
         ["queues/mail?cursor=x", "cursor is not one"],
         ["queues/mail?state=dead", "no such parameter: state"],
         ["jobs/1?state=dead", "no such parameter: state"],
-        ["errors?queue=mail", "no such parameter: queue"],
+        ["errors?state=dead", "no such parameter: state"],
         ["workers?state=quiet", "no such parameter: state"],
         ["server?queue=mail", "no such parameter: queue"],
       ]) {

@@ -75,23 +75,6 @@ export const cases = [
     },
   },
   {
-    title: "failures that were counted in part are said to be at least so many",
-    async run(test) {
-      const { page } = test;
-      const at = "2026-01-02T03:04:05Z";
-      const failed = { group: "a1", type: "Timeout", message: "late", sample: 1 };
-      const seen = { queues: ["a", "b"], first_at: at, last_at: at };
-      const counted = { ready: 0, reserved: 0, scheduled: 0, retrying: 1, dead: 0 };
-      await page.route("**/api/v1/errors*", (route) => {
-        const groups = [{ ...failed, ...seen, ...counted }];
-        return route.fulfill({ json: { groups, looked_at: 10, to_look_at: 900, next: "1.1.1" } });
-      });
-      await test.open("errors");
-      await row(page, "Timeout").getByRole("cell", { name: /^≥ [\d,]+ retrying/ }).waitFor();
-      await row(page, "Timeout").getByText("a, b").waitFor();
-    },
-  },
-  {
     title: "a page of workers after the last says so",
     async run(test) {
       await faktory(test, "worker-1");

@@ -147,14 +147,22 @@ TEST_CASE("jobs view: failed jobs that were retried are known until they fail ag
   const ClientId client = fixture.client();
   const View& view = fixture.broker.view();
   const JobId id = fixture.push("retry=2");
-  const auto seen = [&] {
+  const auto group = [&] {
+    const FailureGroups& failures = view.orders().failures();
+    REQUIRE(failures.by_size().size() == 1);
+    CHECK(failures.by_size().begin()->size == 1);
+    return failures.by_size().begin()->group;
+  };
+  const auto is_seen = [&](JobState state) {
+    const ScanOrder order{.state = state, .group = group()};
     std::vector<JobId> ids;
-    const auto visit = [&](const Job& job) {
+    const ScanEnd end = view.jobs().scan(order, {}, 10, [&](const Job& job) {
       ids.push_back(job.id);
       return true;
-    };
-    CHECK_FALSE(view.jobs().scan_failed_before({}, 10, visit).next);
-    return ids;
+    });
+    CHECK_FALSE(end.next);
+    CHECK(view.jobs().scan_length(order) == ids.size());
+    return ids == std::vector{id};
   };
   const auto fail = [&] {
     CHECK(fixture.fetch(client, "w") == id);
@@ -162,40 +170,41 @@ TEST_CASE("jobs view: failed jobs that were retried are known until they fail ag
     CHECK(fixture.broker.workers().fail(client, jid, {"E", "m", {}}, fixture.now));
   };
   fail();
-  CHECK(seen().empty());
+  CHECK(is_seen(JobState::kRetrying));
   CHECK(fixture.broker.admin().change(id, Mutation::Action::kRequeue, fixture.now));
-  CHECK(seen() == std::vector{id});
-  CHECK(view.orders().failed_before().size() == 1);
+  CHECK(is_seen(JobState::kReady));
+  CHECK_FALSE(is_seen(JobState::kRetrying));
   fail();
-  CHECK(seen().empty());
+  CHECK(is_seen(JobState::kRetrying));
   CHECK(fixture.broker.admin().change(id, Mutation::Action::kRequeue, fixture.now));
   CHECK(fixture.reserve(client) == id);
-  CHECK(seen() == std::vector{id});
+  CHECK(is_seen(JobState::kReserved));
   CHECK(fixture.broker.connections().remove(client, id, fixture.now));
-  CHECK(view.orders().failed_before().size() == 0);
+  CHECK(view.orders().failures().by_size().empty());
 }
 
-TEST_CASE("scan: failed jobs are walked slice by slice") {
+TEST_CASE("scan: the jobs of a group of failures are walked slice by slice, queue by queue") {
   BrokerFixture fixture;
   const ClientId client = fixture.client();
   const View& view = fixture.broker.view();
-  for (int i = 0; i < 3; ++i) {
-    const JobId id = fixture.push("retry=2");
-    CHECK(fixture.fetch(client, "w") == id);
+  for (const char* queue : {"a", "b", "a"}) {
+    const JobId id = fixture.push("retry=2", queue);
+    CHECK(fixture.fetch(client, "w", {queue}) == id);
     const std::string jid = fixture.job(id).reservation()->jid;
     CHECK(fixture.broker.workers().fail(client, jid, {"E", "m", {}}, fixture.now));
   }
-  for (JobId id = 1; id <= fixture.broker.view().counters().next_id; ++id) {
-    if (fixture.has(id))
-      CHECK(fixture.broker.admin().change(id, Mutation::Action::kRequeue, fixture.now));
-  }
+  ScanOrder order{.state = JobState::kRetrying,
+                  .group = view.orders().failures().by_size().begin()->group};
   std::size_t met = 0;
   const auto visit = [&](const Job&) { return ++met > 0; };
-  const ScanEnd slice = view.jobs().scan_failed_before({}, 2, visit);
+  const ScanEnd slice = view.jobs().scan(order, {}, 2, visit);
   CHECK(slice.jobs == 2);
   REQUIRE(slice.next);
-  CHECK_FALSE(view.jobs().scan_failed_before(slice.next, 2, visit).next);
+  CHECK_FALSE(view.jobs().scan(order, slice.next, 2, visit).next);
   CHECK(met == 3);
+  order.queue = "a";
+  CHECK_FALSE(view.jobs().scan(order, {}, 9, visit).next);
+  CHECK(met == 5);
 }
 
 TEST_CASE("scan: step by step, either way, through several queues meets each job once") {

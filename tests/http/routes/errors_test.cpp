@@ -1,21 +1,30 @@
+#include <string>
+
 #include "http/web_fixture.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::http {
 
-TEST_CASE("errors: failures that differ in numbers are one group") {
+TEST_CASE("errors: failures that differ in numbers are one group, the largest is first") {
   WebFixture web;
-  web.fail("Mail", "timeout after 3 s");
-  web.fail("Mail", "timeout after 44 s", true);
   web.fail("Mail", "refused");
+  web.fail("Mail", "timeout after 3 s");
+  const JobId last = web.fail("Sync", "timeout after 44 s", true);
   const Json page = web.read("/api/v1/errors");
-  CHECK(page["next"] == "dead");
-  const Json dead = web.read("/api/v1/errors?cursor=dead");
-  REQUIRE(dead["groups"].size() == 1);
-  CHECK(dead["groups"][0]["message"] == "timeout after # s");
-  CHECK(dead["next"] == "before");
-  CHECK(web.get("/api/v1/errors?cursor=ready").status == 400);
-  CHECK(web.get("/api/v1/errors?cursor=dead:").status == 400);
+  CHECK(page["next"] == nullptr);
+  CHECK(page["to_look_at"] == 2);
+  REQUIRE(page["groups"].size() == 2);
+  const Json& first = page["groups"][0];
+  CHECK(first["message"] == "timeout after # s");
+  CHECK(first["jobs"] == 2);
+  CHECK(first["retrying"] == 1);
+  CHECK(first["dead"] == 1);
+  // The dead one, for it is what people come to see.
+  CHECK(first["sample"] == last);
+  CHECK(first["types"] == Json{"Mail", "Sync"});
+  CHECK(first["queues"] == Json{"failing"});
+  CHECK(first["queue_count"] == 1);
+  CHECK(page["groups"][1]["message"] == "refused");
 }
 
 TEST_CASE("errors: what waits again, or is at work again, is still of its group") {
@@ -26,13 +35,70 @@ TEST_CASE("errors: what waits again, or is at work again, is still of its group"
   CHECK(web.broker.admin().change(works, Mutation::Action::kRequeue, web.now));
   CHECK(web.broker.admin().change(waits, Mutation::Action::kRequeue, web.now));
   CHECK(web.fetch("failing") == works);
-  const Json page = web.read("/api/v1/errors?cursor=before");
+  const Json page = web.read("/api/v1/errors");
   REQUIRE(page["groups"].size() == 1);
   CHECK(page["groups"][0]["ready"] == 1);
   CHECK(page["groups"][0]["reserved"] == 1);
   CHECK(page["groups"][0]["dead"] == 0);
-  CHECK(page["to_look_at"] == 2);
-  CHECK(page["next"] == nullptr);
+  CHECK(page["groups"][0]["sample"] == works);
+}
+
+TEST_CASE("errors: are found by text, queue and type of job, page by page") {
+  WebFixture web;
+  web.fail("Mail", "one is refused");
+  web.fail("Mail", "two are refused");
+  web.fail("Sync", "late");
+  const auto messages = [&](const std::string& query) {
+    std::string all;
+    Json next = "";
+    while (next != nullptr) {
+      const Json page =
+          web.read("/api/v1/errors?limit=1&cursor=" + next.get<std::string>() + query);
+      for (const Json& group : page["groups"]) all += group["message"].get<std::string>() + ";";
+      next = page["next"];
+    }
+    return all;
+  };
+  CHECK(messages("").size() == std::string("one is refused;two are refused;late;").size());
+  CHECK(messages("&match=ARE") == "two are refused;");
+  CHECK(messages("&match=sync") == "late;");
+  CHECK(messages("&match=failin").size() == messages("").size());
+  CHECK(messages("&type=Sync") == "late;");
+  CHECK(messages("&type=S*") == "late;");
+  CHECK(messages("&type=Syn").empty());
+  CHECK(messages("&queue=failing&type=Sync") == "late;");
+  CHECK(messages("&queue=fail*&match=two") == "two are refused;");
+  CHECK(messages("&queue=other").empty());
+}
+
+TEST_CASE("errors: an hour's failures are counted, also those of a job that fails again") {
+  WebFixture web;
+  const JobId id = web.fail("Mail", "refused");
+  web.now += 2h;
+  CHECK(web.broker.admin().change(id, Mutation::Action::kRequeue, web.now));
+  CHECK(web.fetch("failing") == id);
+  const std::string jid = web.format.identify(*web.find(id)).jid;
+  CHECK(web.broker.workers().fail(web.worker("w2"), jid,
+                                  {.errtype = "Oops", .message = "refused", .backtrace = {"a:1"}},
+                                  web.now));
+  const Json group = web.read("/api/v1/errors")["groups"][0];
+  CHECK(group["hours"] == Json{1, 0, 1});
+  CHECK(group["first_at"] != group["last_at"]);
+}
+
+TEST_CASE("errors: a cursor or a filter that makes no sense is refused") {
+  WebFixture web;
+  for (const std::string query :
+       {"cursor=dead", "cursor=1-", "cursor=-0123456789abcdef", "cursor=1-0123456789abcde",
+        "cursor=99999999999999999999-0123456789abcdef", "cursor=1-0000000000000000", "limit=0",
+        "limit=9999", "match=\xff", "sort=latest"}) {
+    CAPTURE(query);
+    CHECK(web.get("/api/v1/errors?" + query).status == 400);
+  }
+  CHECK(web.get("/api/v1/errors?match=" + std::string(1025, 'x')).status == 400);
+  // Or all jobs would match.
+  CHECK(web.get("/api/v1/jobs?group=dead").status == 400);
+  CHECK(web.get("/api/v1/jobs?group=0000000000000000").status == 400);
 }
 
 }  // namespace millrace::http

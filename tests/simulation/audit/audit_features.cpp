@@ -5,6 +5,7 @@
 #include <map>
 
 #include "core/model/codec.hpp"
+#include "core/model/failure_group.hpp"
 #include "core/model/features/bid.hpp"
 #include "core/state/throttle/lines.hpp"
 #include "simulation/violation.hpp"
@@ -59,6 +60,44 @@ void compare_job(const Broker& broker, const Model& model, JobId id, const Model
   if (job.has_mark(job_marks::kHasFailed) != features.has_failed) disagree(name, "having failed");
   compare_lock(store, job, features, name);
   if (!features.role.empty()) compare_callback(job, model, features, name);
+}
+
+// ---- failures -----------------------------------------------------------------------------------
+
+/// Each job that has failed is in the group that its texts say now, by state and queue.
+void compare_failures(const Store& store, const Model& model) {
+  struct Wanted {
+    std::map<JobState, std::vector<JobId>> jobs;
+    std::map<QueueId, std::uint64_t> queues;
+    std::size_t size = 0;
+  };
+  std::map<std::uint64_t, Wanted> wanted;
+  for (const auto& [id, expected] : model.facts.jobs) {
+    const Job& job = *store.jobs().find(id);
+    if (job.failure() == nullptr) continue;
+    Failure failure = *job.failure();
+    failure.group = {};
+    Wanted& group = wanted[failure_group_number(failure)];
+    group.jobs[job.state].push_back(id);
+    ++group.queues[job.queue];
+    ++group.size;
+  }
+  const FailureGroups& groups = store.jobs().orders().failures();
+  demand(groups.by_size().size() == wanted.size(), "the count of groups of failures is wrong");
+  for (const FailureGroups::Place& place : groups.by_size()) {
+    const std::string name = "failures " + std::to_string(place.group);
+    const FailureGroups::Group* const group = groups.find(place.group);
+    Wanted& expected = wanted[place.group];
+    if (group == nullptr || place.size != expected.size) disagree(name, "size");
+    for (const JobState state : FailureGroups::kSampled) {
+      std::vector<JobId> found;
+      for (const auto& entry : group->jobs.of(state)) found.push_back(entry.id);
+      if (found != expected.jobs[state]) disagree(name, "jobs in a state");
+    }
+    const bool has_queues = std::ranges::equal(group->queues, expected.queues,
+                                               [](const auto& a, const auto& b) { return a == b; });
+    if (!has_queues) disagree(name, "queues");
+  }
 }
 
 // ---- batches ------------------------------------------------------------------------------------
@@ -249,6 +288,7 @@ void compare_features(const Broker& broker, const Model& model) {
   }
   demand(store.jobs().locks().size() == locks, "the count of locks is wrong");
   demand(broker.view().jobs().lock_count() == locks - lent, "the count of locks in force is wrong");
+  compare_failures(store, model);
   compare_batches(store, model);
   compare_slots(store, model);
   compare_finished(store.finished(), model);

@@ -200,6 +200,20 @@ Meddle attempts_forgotten() {
   };
 }
 
+Meddle group_kept() {
+  return [](Ledger& ledger, Random& random) {
+    if (!random.one_in(kOneIn)) return;
+    const Jobs& jobs = ledger.store().jobs();
+    for (JobSlot slot = 0; slot < jobs.slot_end(); ++slot) {
+      const Job* const job = jobs.in_slot(slot);
+      if (job == nullptr || job->failure() == nullptr || job->is_held_by_connection()) continue;
+      JobChanged record{.id = job->id, .fields = job->fields()};
+      record.fields.edit_history().failure->backtrace = {"elsewhere.rb:7"};
+      return ledger.commit(std::move(record));
+    }
+  };
+}
+
 Meddle callback_forgotten() {
   return [](Ledger& ledger, Random& random) {
     if (!random.one_in(kOneIn)) return;

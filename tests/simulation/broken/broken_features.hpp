@@ -32,6 +32,9 @@ Meddle lock_not_taken_anew();
 /// A job that waits forgets when it expires.
 Meddle expiry_forgotten();
 
+/// A job fails in another way, and is still taken for one of its former group.
+Meddle group_kept();
+
 /// Writes a job once more without its attempts.
 Meddle attempts_forgotten();
 

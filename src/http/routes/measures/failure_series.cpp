@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
-#include "http/routes/failure_group.hpp"
+#include "core/model/failure_group.hpp"
 
 namespace millrace::http {
 namespace {
@@ -66,6 +66,11 @@ void FailureSeries::count_in(Group& group, std::size_t span, std::int64_t interv
     ring.current = 0;
   }
   group.points[place_of(span, interval)] = SmallNumber(++ring.current);
+}
+
+std::optional<Time> FailureSeries::last_at(std::uint64_t group) const {
+  const auto found = places_.find(group);
+  return found == places_.end() ? std::nullopt : std::optional(found->second->last_at);
 }
 
 const FailureSeries::Name* FailureSeries::name(std::uint64_t group) const {

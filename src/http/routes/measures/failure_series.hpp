@@ -34,6 +34,9 @@ class FailureSeries final : public FailureWatch {
                                                                  std::size_t span,
                                                                  std::int64_t ends) const;
 
+  /// When the group occurred last; nullopt: nothing is kept of it.
+  [[nodiscard]] std::optional<Time> last_at(std::uint64_t group) const;
+
   struct Name {
     std::string type;
     std::string message;  ///< `normalized_message`; both are cut to `kNameBytesMax`

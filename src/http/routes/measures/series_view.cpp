@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
+#include "core/model/failure_group.hpp"
 #include "http/kit/json.hpp"
-#include "http/routes/failure_group.hpp"
 #include "http/routes/handlers.hpp"
 #include "http/routes/job_view.hpp"
 

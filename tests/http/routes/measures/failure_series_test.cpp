@@ -3,7 +3,7 @@
 #include <numeric>
 #include <string>
 
-#include "http/routes/failure_group.hpp"
+#include "core/model/failure_group.hpp"
 #include "http/web_fixture.hpp"
 #include "support/doctest.hpp"
 

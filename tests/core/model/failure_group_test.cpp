@@ -1,11 +1,11 @@
-#include "http/routes/failure_group.hpp"
+#include "core/model/failure_group.hpp"
 
 #include <string>
 #include <vector>
 
 #include "support/doctest.hpp"
 
-namespace millrace::http {
+namespace millrace {
 
 TEST_CASE("failure group: what differs from one job to the next is #") {
   struct Row {
@@ -135,4 +135,4 @@ TEST_CASE("failure group: one error of many jobs is one group, another place is 
         group_of("order 3f2504e0-4f89-41d3-9a0c-0305e82c3301 of 'Jane'", "app/mail.rb:31"));
 }
 
-}  // namespace millrace::http
+}  // namespace millrace

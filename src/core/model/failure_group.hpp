@@ -7,7 +7,7 @@
 
 #include "core/model/job.hpp"
 
-namespace millrace::http {
+namespace millrace {
 
 /// The group of a failure, 16 hexadecimal digits: the same for failures of one type whose
 /// normalized messages and frames are the same, in every process, since links name it.
@@ -27,4 +27,4 @@ namespace millrace::http {
 /// line that names a place in code.
 [[nodiscard]] std::string normalized_frame(const Failure& failure);
 
-}  // namespace millrace::http
+}  // namespace millrace

@@ -1,4 +1,4 @@
-#include "http/routes/failure_group.hpp"
+#include "core/model/failure_group.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,9 +8,8 @@
 
 #include "base/hash.hpp"
 #include "base/text.hpp"
-#include "http/kit/text.hpp"
 
-namespace millrace::http {
+namespace millrace {
 namespace {
 
 using std::string_view_literals::operator""sv;
@@ -291,11 +290,13 @@ std::uint64_t failure_group_number(const Failure& failure) {
   // No text that is UTF-8 has this byte: it keeps them apart.
   constexpr unsigned char kEnd = 0xFF;
   Fnv1a hash;
-  for (const std::string& part :
-       {failure.errtype, normalized_message(failure.message), normalized_frame(failure)}) {
+  const auto add = [&](std::string_view part) {
     hash.add(part);
     hash.add(kEnd);
-  }
+  };
+  add(failure.errtype);
+  add(normalized_message(failure.message));
+  add(normalized_frame(failure));
   // 0 means that nobody has asked.
   return failure.group.number = std::max<std::uint64_t>(hash.value(), 1);
 }
@@ -308,7 +309,7 @@ std::optional<std::uint64_t> parse_failure_group(std::string_view name) {
   std::uint64_t number = 0;
   const auto read = std::from_chars(name.data(), name.data() + name.size(), number, 16);
   const bool is_group = name.size() == 2 * sizeof number && read.ptr == name.data() + name.size();
-  return is_group ? std::optional(number) : std::nullopt;
+  return is_group && number != 0 ? std::optional(number) : std::nullopt;
 }
 
-}  // namespace millrace::http
+}  // namespace millrace
