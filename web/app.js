@@ -8,7 +8,7 @@ import { followRunning } from "./operation.js";
 import { MOVED, NAV, PAGES } from "./pages.js";
 import { parse } from "./query.js";
 import { go, link, onChange, params, path } from "./route.js";
-import { empty, nameBadge, notice, tell } from "./ui.js";
+import { STATES, empty, nameBadge, notice, tell } from "./ui.js";
 import { turnZone, zoneChoice } from "./zone.js";
 import job from "./pages/job.js";
 
@@ -263,8 +263,9 @@ function turnLive() {
   else load();
 }
 
-/** In so many answers an error is looked for. */
+/** In so many answers an error is looked for, and a type, in each state. */
 const SLICES_MAX = 20;
+const TYPE_SLICES_MAX = 8;
 
 /** The answer; null: there is no such thing, or no such name. */
 const askFor = (path, query) =>
@@ -311,11 +312,26 @@ async function pageOf(text) {
   if (near.length > 0) return link("types", { match: text });
   if (queues?.queues.length === 1) return link(`queues/${part(queues.queues[0].name)}`);
   if (queues?.queues.length > 1) return link("queues", { match: text });
-  const errors = await errorsWith(text);
-  if (errors) return errors;
-  // A type that has not run yet is not measured.
-  const waiting = await askFor("jobs", { type: text, limit: 1 });
-  return waiting?.jobs.length > 0 ? link("jobs", { state: "any", type: text }) : null;
+  return (await errorsWith(text)) ?? (/\s/.test(text) ? null : await jobsOfType(text));
+}
+
+/**
+ * The jobs whose type is the text, or begins with it, in any state; null: none of the first is. A
+ * type that has not run since the start of the server is not measured, but its jobs wait.
+ */
+async function jobsOfType(text) {
+  for (const state of Object.keys(STATES)) {
+    let cursor = "";
+    for (let slice = 0; cursor !== null && slice < TYPE_SLICES_MAX; slice += 1) {
+      const page = await askFor("jobs", { state, type: `${text}*`, limit: 1, cursor });
+      if (page?.jobs.length > 0) {
+        const isWhole = page.jobs[0].type === text;
+        return link("jobs", { state: "any", type: isWhole ? text : `${text}*` });
+      }
+      cursor = page?.next ?? null;
+    }
+  }
+  return null;
 }
 
 async function findJob(event) {
@@ -326,7 +342,9 @@ async function findJob(event) {
   document.activeElement.blur();
   const [, id] = /^(?:beanstalk-)?(\d+)$/.exec(text) ?? [];
   if (id) return go(link(`jobs/${id}`));
-  const isName = !/[\s:<>=@]/.test(text.replaceAll("::", ""));
+  // A text with blanks may be the name of a cron entry, or part of an error. One with a colon or
+  // a sign of comparison is a query.
+  const isName = !/[:<>=@]/.test(text.replaceAll("::", ""));
   const page = isName ? await pageOf(text).catch(() => null) : null;
   if (page) return go(page);
   const { params: found, problem } = parse(text);

@@ -69,7 +69,7 @@ export async function follow(progress, onEnd = () => {}, spread = null) {
         "aria-label": title,
       }),
       h("span", {}, sentence(progress, agreed, spread)),
-      // Keys make them two buttons: a click on "Cancel" that comes late must not dismiss the outcome.
+      // With keys they are two buttons: a late click on "Cancel" must not dismiss the outcome.
       progress.phase === "running"
         ? button("Cancel", () => cancel(progress), { kind: "quiet", key: "cancel" })
         : button("Dismiss", () => node.remove(), { kind: "quiet", key: "dismiss" }),

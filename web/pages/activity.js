@@ -16,6 +16,7 @@ const ACTIONS = {
   "jobs/retry": "Retry job",
   "jobs/kill": "Kill job",
   "jobs/delete": "Delete job",
+  "jobs/move": "Move job",
   "jobs/change": "Change jobs",
   operations: "Change jobs",
   jobs: "Push job",
@@ -90,7 +91,7 @@ export default {
         "p",
         { class: "dim" },
         "The last 1,000 changes by this UI, the JSON API, and MUTATE, FLUSH and QUEUE of Faktory ",
-        "clients. Jobs that programs push are not listed. A restart forgets the list.",
+        "clients. Pushes by programs are not listed. A restart clears the list.",
       ),
       changes.length > 0
         ? table("Changes", COLUMNS, changes.map(row), "cards")

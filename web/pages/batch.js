@@ -62,7 +62,7 @@ async function remove({ bid, pending, children }) {
   const agreed = await ask({
     title: `Delete the batch ${bid}?`,
     text:
-      "No further callback will be pushed, and a parent no longer waits for it. " +
+      "No more callbacks will be pushed, and its parent stops waiting for it. " +
       (pending > 1 ? `Its ${count(pending)} jobs will run as plain jobs. ` : "") +
       (pending === 1 ? "Its job will run as a plain job. " : "") +
       (children > 1 ? "Its children continue without it." : "") +

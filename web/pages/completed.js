@@ -144,7 +144,7 @@ export default {
             "span",
             { class: "dim" },
             `The server keeps the last ${count(limits.jobs)} for ${span(limits.seconds)}. `,
-            limits.is_durable ? "They outlive a restart." : "A restart forgets them.",
+            limits.is_durable ? "They are kept across restarts." : "A restart clears them.",
           ),
       ),
     ];

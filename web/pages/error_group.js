@@ -21,22 +21,31 @@ import {
 import { chartSection, failuresChart, loadSeries } from "../parts/series.js";
 import { attempts, backtrace } from "../parts/attempts.js";
 import { nameGroup } from "./job_filters.js";
-import { jobLink } from "./jobs.js";
+import { args, jobLink } from "./jobs.js";
 
 /** For so long jobs are counted. */
 const COUNT_MS = 3000;
 const STATES = ["dead", "retrying"];
+/** Those of failed jobs that were retried and have not ended yet. */
+const AGAIN = ["ready", "reserved", "scheduled"];
 /** So many queues and types are shown. */
 const NAMES_MAX = 20;
 
-/** Counts the jobs of the group in one state, as far as there is time. True: all were counted. */
+/**
+ * Counts the jobs of the group in one state, as far as there is time, and those that failed last by
+ * queue and type. True: all were counted.
+ */
 async function countState(state, query, sums, goesOn, signal) {
   let cursor = "";
+  const breakdown = STATES.includes(state) ? 1 : null;
+  sums.states[state] = 0;
   do {
-    const slice = await get("jobs/count", { ...query, state, cursor, breakdown: 1 }, { signal });
+    const slice = await get("jobs/count", { ...query, state, cursor, breakdown }, { signal });
     sums.states[state] += slice.matched;
-    add(sums.queues, slice.queues);
-    add(sums.types, slice.types);
+    if (breakdown) {
+      add(sums.queues, slice.queues);
+      add(sums.types, slice.types);
+    }
     cursor = slice.next;
   } while (cursor && goesOn());
   return cursor === null;
@@ -62,9 +71,9 @@ async function load({ args: [group], params, state: memory }, signal) {
   const series = loadSeries(params, { group }, signal);
   const end = performance.now() + COUNT_MS;
   const goesOn = () => performance.now() < end;
-  const sums = { states: { dead: 0, retrying: 0 }, queues: new Map(), types: new Map() };
+  const sums = { states: {}, queues: new Map(), types: new Map() };
   let isThrough = true;
-  for (const state of STATES)
+  for (const state of [...STATES, ...AGAIN])
     isThrough = (await countState(state, query, sums, goesOn, signal)) && isThrough;
   const jobs = [];
   for (const state of STATES)
@@ -79,7 +88,7 @@ async function load({ args: [group], params, state: memory }, signal) {
   // For when no job has it any more. The server remembers what has occurred lately.
   if (error || recorded.type) memory.error = error ?? recorded;
   if (memory.error) nameGroup(group, memory.error);
-  return { ...sums, isThrough, job: error ? job : null, series: recorded };
+  return { ...sums, isThrough, job: error ? { ...newest, ...job } : null, series: recorded };
 }
 
 /** When the error occurred, in jobs that have since run well too. */
@@ -113,20 +122,29 @@ function sample(job) {
     "Latest job",
     null,
     h("p", {}, jobLink(job), " ", stateBadge(job.state), failedAt && [" failed ", ago(failedAt)]),
+    job.args && h("p", { class: "args" }, args(job)),
     backtrace(error),
   );
 }
 
+/** "12 ready, 1 running": the jobs that were retried and have not ended yet; null: there are none. */
+function retried(states, query) {
+  const left = AGAIN.filter((state) => states[state] > 0);
+  const shown = left.map((state, i) => [
+    i > 0 && ", ",
+    jobsLink(states[state], { state, ...query }, `${state} job`, " that was retried"),
+    ` ${NAMES[state].name.toLowerCase()}`,
+  ]);
+  return left.length > 0 ? shown : null;
+}
+
 /** No job is dead or retrying with it. */
-function nothing({ params: { type }, state: { done } }, group, error) {
-  const again = ["ready", "reserved", "scheduled"].map((state) =>
-    h("a", { href: link("jobs", { state, group, type }) }, NAMES[state].name.toLowerCase()),
-  );
+function nothing({ params: { type }, state: { done } }, group, error, again) {
   const unknown = error ? "" : " The server has recorded none lately.";
   return empty(
     `No ${type ? `job of type ${type}` : "job"} is dead or retrying with this error.${unknown}`,
     done && h("p", {}, done),
-    h("p", {}, "Retried jobs may be ", again[0], ", ", again[1], " or ", again[2], "."),
+    again && h("p", {}, "Retried: ", again, "."),
   );
 }
 
@@ -161,9 +179,10 @@ export default {
         head([name]),
         said,
         chip,
-        nothing(ctx, group, error),
+        nothing(ctx, group, error, retried(states, { group, type })),
         chartOf(ctx.params, group, series),
       ];
+    const again = retried(states, { group, type });
     const those = { states: ["retrying", "dead"], group, ...(type && { type }) };
     const of = type ? ` of type ${type}` : "";
     const what = `all failed jobs${of} with ${error?.type ?? "this error"}`;
@@ -190,7 +209,9 @@ export default {
       ),
       said,
       done && h("p", { role: "status" }, done),
-      h("p", {}, atLeast, jobs("dead"), " dead, ", atLeast, jobs("retrying"), " retrying"),
+      h("p", {}, atLeast, jobs("dead"), " dead, ", atLeast, jobs("retrying"), " retrying", [
+        again && ["; retried: ", again],
+      ]),
       chip,
       chartOf(ctx.params, group, series),
       h(

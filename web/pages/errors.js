@@ -1,4 +1,4 @@
-import { get } from "../api.js";
+import { get, part, serverNow } from "../api.js";
 import { spark } from "../chart.js";
 import { h } from "../dom.js";
 import { ago, count, none, plural } from "../format.js";
@@ -48,7 +48,7 @@ export async function findErrors(query, signal, limit = LIMIT) {
   return found;
 }
 
-const isNew = ({ first_at: first }) => Date.now() - Date.parse(first) < NEW_S * 1000;
+const isNew = ({ first_at: first }) => first && serverNow() - Date.parse(first) < NEW_S * 1000;
 
 /** What the error is, with a link to its page. */
 const what = (group) => [
@@ -66,12 +66,8 @@ const what = (group) => [
 function trend({ hours }) {
   if (!hours?.some(Boolean)) return none();
   const day = [...Array(24 - hours.length).fill(0), ...hours];
-  const last = plural(day.at(-1), "failure");
-  return h(
-    "span",
-    { title: `${plural(day.reduce((sum, n) => sum + n), "failure")} in 24 hours, ${last} in the last` },
-    spark(day, "bad"),
-  );
+  const all = plural(day.reduce((sum, n) => sum + n), "failure");
+  return h("span", { title: `${all} in 24 h, ${count(day.at(-1))} in the last` }, spark(day, "bad"));
 }
 
 const others = (n) => n > 0 && h("span", { class: "dim" }, ` and ${count(n)} more`);
@@ -95,7 +91,10 @@ function row(ctx, group) {
       `${state} job`,
       ` with ${group.type}`,
     );
-  const types = group.types.slice(0, TYPES_SHOWN).join(", ");
+  const types = group.types.slice(0, TYPES_SHOWN).map((type, i) => [
+    i > 0 && ", ",
+    h("a", { href: link(`types/${part(type)}`) }, type),
+  ]);
   return h(
     "tr",
     { "data-key": group.group },
@@ -128,7 +127,7 @@ function filters({ params }) {
   return filterForm(
     filterField("match", "Text", {
       value: params.match ?? "",
-      placeholder: "in any of the texts",
+      placeholder: "error, message, frame",
       "aria-label": "Filter errors by type, message, frame or queue",
       oninput: ({ target }) => replace(to("match", target.value)),
     }),
@@ -171,7 +170,7 @@ export function topErrors({ groups, next }, query) {
     ),
     table(
       "Top errors",
-      [["Error", "wide"], ["24 h"], ["Jobs", "n"], ["Latest", "n"]],
+      [["Error", "wide"], ["24 h"], ["Total jobs", "n"], ["Latest", "n"]],
       groups.map(line),
       "cards",
     ),

@@ -59,7 +59,7 @@ export function args(job) {
 /** Why a job with this error died. */
 export function causeOfDeath({ type, message, retries_left: left }) {
   if (left === 0) return "out of retries";
-  if (type !== "WorkerLost") return "killed";
+  if (type !== "WorkerLost") return left < 0 ? "no retries allowed" : "killed";
   const lost = Number(/^\d+/.exec(message)?.[0] ?? 1);
   return `retries skipped: ${plural(lost, "worker")} ${lost === 1 ? "was" : "were"} lost`;
 }
@@ -67,7 +67,7 @@ export function causeOfDeath({ type, message, retries_left: left }) {
 /** "3 failures, 22 retries left". A dead job has none, whatever was left. */
 export function failures({ state, error }) {
   const { failures: n, retries_left: left } = error;
-  const retries = left > 0 ? plural(left, "retry", "retries") : "no retry";
+  const retries = left > 0 ? plural(left, "retry", "retries") : "no retries";
   return `${plural(n, "failure")}, ${state === "dead" ? causeOfDeath(error) : `${retries} left`}`;
 }
 

@@ -54,8 +54,10 @@ function charts(params, type, series) {
       : h(
           "p",
           { class: "empty" },
-          "Nothing is recorded of this type. No job of it has run since the server started, or " +
-            "it came after the first 1,000 types.",
+          type === "beanstalk"
+            ? "Beanstalk jobs have no type, so their runs are not recorded here."
+            : "No run of this type has been recorded since the server started. The server records " +
+                "the first 1,000 types.",
         ),
   );
 }

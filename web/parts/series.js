@@ -162,7 +162,7 @@ export const readyChart = (name, series, of = {}) =>
 export const failuresChart = (name, series, of) =>
   one(
     name,
-    `Failures in each ${span(series.interval_s)}`,
+    `Failures per ${span(series.interval_s)}`,
     timesOf(series),
     [{ label: "Failures", color: "bad", fill: true, values: series.failed, jobs: failedJobs(of) }],
     whole,

@@ -14,8 +14,8 @@ const PARTS = { waited: "waited", ran: "running", done: "ran", failed: "failed",
 /** How an attempt ended. */
 export const OUTCOMES = {
   failed: "failed",
-  expired: "ran out of time",
-  timed_out: "ran out of time",
+  expired: "timed out",
+  timed_out: "timed out",
   worker_lost: "lost its worker",
   released: "was given back by its worker",
   ended_late: "was acknowledged late",
@@ -31,8 +31,10 @@ const at = (iso) => Date.parse(iso);
 function partsOf({ created_at: created, attempts }, last, end) {
   const parts = [];
   let [reached, number] = [at(created), 0];
+  // A run of less than a millisecond is one, a wait is none.
   const add = (kind, to, what = PARTS[kind]) => {
-    if (to > reached) parts.push({ kind, from: reached, to, what });
+    const isRun = kind !== "waited" && kind !== "lost";
+    if (to > reached || isRun) parts.push({ kind, from: reached, to: Math.max(to, reached), what });
     reached = Math.max(reached, to);
   };
   for (const each of attempts) {
@@ -61,7 +63,7 @@ export function lifeBar(job, last, end = serverNow()) {
   const runs = parts.filter(({ kind }) => kind === "ran" || kind === "done" || kind === "failed");
   if (runs.length === 0) return null;
   const all = secondsOf(parts, ...Object.keys(PARTS)) * 1000;
-  const wide = parts.map(({ from, to }) => Math.max(PART_MIN, ((to - from) / all) * WIDTH));
+  const wide = parts.map(({ from, to }) => Math.max(PART_MIN, ((to - from) / (all || 1)) * WIDTH));
   const scale = WIDTH / wide.reduce((sum, each) => sum + each, 0);
   let x = 0;
   const rects = parts.map(({ kind, from, to, what }, i) => {

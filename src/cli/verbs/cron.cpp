@@ -12,13 +12,16 @@ std::string state_of(const Json& entry) {
   return is_at(entry, "is_enabled") ? "on" : "disabled";
 }
 
-/// What became of the last run: why it was refused, or the state of its job.
+/// What became of the last run: why it was refused, the state of its job, or how that has ended.
 Table::Cell outcome_of(const Json& run) {
   if (!run.is_object()) return {"never", Color::kDim};
   const std::string problem = text_at(run, "problem");
   if (!problem.empty()) return {problem, Color::kRed};
   const std::string state = text_at(run, "state");
-  return state.empty() ? Table::Cell{"ended"} : Table::Cell{state};
+  if (!state.empty()) return {state};
+  const std::string outcome = text_at(run, "outcome");
+  if (outcome.empty()) return {"ended"};
+  return {outcome, outcome == "done" ? Color::kGreen : Color::kRed};
 }
 
 /// As the server writes it: in the entry's own time zone.

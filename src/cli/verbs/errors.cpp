@@ -4,6 +4,7 @@
 #include "cli/members.hpp"
 #include "cli/show/table.hpp"
 #include "cli/verbs/verbs.hpp"
+#include "http/kit/text.hpp"
 
 namespace millrace::cli {
 namespace {
@@ -14,6 +15,7 @@ Table errors_table(const Json& groups, std::int64_t now_ms) {
   Table table({{"jobs", Side::kRight},
                {.title = "dead", .side = Side::kRight, .rank = 2},
                {.title = "retrying", .side = Side::kRight, .rank = 3},
+               {.title = "again", .side = Side::kRight, .rank = 6},
                {"last", Side::kRight},
                {.title = "group", .cut = Table::Cut::kNever, .rank = 1},
                {"type"},
@@ -24,6 +26,8 @@ Table errors_table(const Json& groups, std::int64_t now_ms) {
     table.add({{figure_at(group, "jobs")},
                {figure_at(group, "dead"), Color::kRed},
                {figure_at(group, "retrying"), Color::kYellow},
+               {http::grouped(count_at(group, "ready") + count_at(group, "reserved") +
+                              count_at(group, "scheduled"))},
                {age_at(group, "last_at", now_ms) + " ago"},
                {text_at(group, "group")},
                {text_at(group, "type")},

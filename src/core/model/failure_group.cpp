@@ -216,7 +216,8 @@ bool is_of_library(std::string_view frame) {
       " node:"sv,      "(node:"sv,           "/vendor/"sv,       "/pkg/mod/"sv,
       "/usr/lib/"sv,   "/rubygems/"sv,       "/lib/python"sv,    "/usr/local/lib/"sv,
       "/lib/ruby/2"sv, "/lib/ruby/3"sv,      "/lib/ruby/4"sv,    "<internal:"sv,
-      "<frozen "sv,    "/go/src/runtime/"sv, "/usr/local/go/"sv};
+      "<frozen "sv,    "/go/src/runtime/"sv, "/usr/local/go/"sv, "/rustc/"sv,
+      "(elixir "sv,    "(stdlib "sv};
   constexpr std::array kPackages = {"java."sv,   "javax."sv, "jdk."sv,    "sun."sv,
                                     "kotlin."sv, "scala."sv, "System."sv, "Microsoft."sv};
   std::string_view name = trimmed(frame);
@@ -282,7 +283,13 @@ std::string normalized_frame(const Failure& failure) {
     own = line;
     if (!is_python) break;
   }
-  return without_numbers(own.empty() ? any : own);
+  std::string_view frame = own.empty() ? any : own;
+  // PHP's have numbers of their own: `#0 a.php(3)`.
+  if (frame.starts_with('#')) {
+    const std::size_t end = frame.find_first_not_of("0123456789", 1);
+    if (end != frame.npos && end > 1 && frame[end] == ' ') frame.remove_prefix(end + 1);
+  }
+  return without_numbers(frame);
 }
 
 std::uint64_t failure_group_number(const Failure& failure) {

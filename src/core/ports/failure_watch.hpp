@@ -10,7 +10,7 @@ class FailureWatch {
  public:
   virtual ~FailureWatch() = default;
 
-  /// A run has failed, and the job stays. Called in the middle of a change: it may only note.
+  /// A run has failed. Called in the middle of a change: it may only note.
   virtual void on_failed(const Failure& failure, Time now) = 0;
 };
 

@@ -9,7 +9,8 @@
 #include "http/routes/handlers.hpp"
 #include "http/routes/job_filter.hpp"
 
-/// Failures in groups (`FailureGroups`), those with the most jobs first.
+/// Failures in groups (`FailureGroups`), those with the most jobs first; and then what has occurred
+/// lately, and no job has any more.
 namespace millrace::http {
 namespace {
 
@@ -77,28 +78,74 @@ class ErrorPage {
       : call_(call), view_(call.site.broker.view()), search_(search) {}
 
   Json collect() {
-    const FailureGroups::Order& order = view_.orders().failures().by_size();
-    std::size_t looked_at = 0;
-    Json next = nullptr;
+    const FailureGroups& failures = view_.orders().failures();
+    const FailureGroups::Order& order = failures.by_size();
+    const std::vector<FailureGroups::Place> gone = gone_groups();
     auto at = search_.after ? order.upper_bound(*search_.after) : order.begin();
-    while (at != order.end()) {
-      const FailureGroups::Place place = *at++;
-      ++looked_at;
-      look_at(place, *view_.orders().failures().find(place.group));
-      if (at == order.end()) break;
-      if (shown_.size() < search_.limit && steps_ < kStepsMax) continue;
-      next = show_cursor(place);
-      break;
-    }
+    for (; at != order.end() && !is_full(); ++at) look_at(*at, *failures.find(at->group));
+    auto gone_at =
+        search_.after ? std::upper_bound(gone.begin(), gone.end(), *search_.after) : gone.begin();
+    for (; gone_at != gone.end() && !is_full(); ++gone_at) look_at_gone(*gone_at);
+    const bool is_through = at == order.end() && gone_at == gone.end();
     return {{"groups", std::move(shown_)},
-            {"looked_at", looked_at},
-            {"to_look_at", order.size()},
-            {"next", std::move(next)}};
+            {"looked_at", looked_at_},
+            {"to_look_at", order.size() + gone.size()},
+            {"next", is_through ? Json(nullptr) : Json(show_cursor(last_))}};
   }
 
  private:
-  void look_at(const FailureGroups::Place& place, const FailureGroups::Group& group) {
+  [[nodiscard]] bool is_full() const {
+    return shown_.size() >= search_.limit || (looked_at_ > 0 && steps_ >= kStepsMax);
+  }
+
+  void pass(const FailureGroups::Place& place) {
+    ++looked_at_;
+    last_ = place;
     steps_ += kGroupSteps;
+  }
+
+  /// The groups of the last day without jobs, in the order of their numbers.
+  [[nodiscard]] std::vector<FailureGroups::Place> gone_groups() {
+    std::vector<FailureGroups::Place> gone;
+    for (const std::uint64_t group : call_.site.failures.groups_since(call_.moment.now - 24h)) {
+      steps_ += kGroupSteps;
+      if (view_.orders().failures().find(group) == nullptr) {
+        gone.push_back({.size = 0, .group = group});
+      }
+    }
+    std::sort(gone.begin(), gone.end());
+    return gone;
+  }
+
+  /// Of it no queue and no type of job is known.
+  void look_at_gone(const FailureGroups::Place& place) {
+    pass(place);
+    const FailureSeries::Name& name = *call_.site.failures.name(place.group);
+    if (!search_.queue.empty() || !search_.type.empty()) return;
+    if (!contains_ignoring_case(name.type, search_.match) &&
+        !contains_ignoring_case(name.message, search_.match)) {
+      return;
+    }
+    steps_ += kShowSteps;
+    Json shown = {
+        {"group", hex(place.group)},
+        {"jobs", 0},
+        {"type", name.type},
+        {"message", name.message},
+        {"frame", nullptr},
+        {"first_at", nullptr},
+        {"last_at", show_time(*call_.site.failures.last_at(place.group), view_.wall_clock())},
+        {"hours", show_hours(place.group)},
+        {"sample", nullptr},
+        {"queues", Json::array()},
+        {"queue_count", 0},
+        {"types", Json::array()}};
+    for (const JobState state : FailureGroups::kSampled) shown[http::name_of(state)] = 0;
+    shown_.push_back(std::move(shown));
+  }
+
+  void look_at(const FailureGroups::Place& place, const FailureGroups::Group& group) {
+    pass(place);
     if (!is_of_queue(group)) return;
     std::vector<std::string> types = types_of(group);
     const auto is_of_type = [this](const std::string& type) {
@@ -183,9 +230,8 @@ class ErrorPage {
                   {"hours", show_hours(place.group)},
                   {"sample", group.sample()},
                   {"queue_count", group.queues.size()}};
-    for (std::size_t state = 0; state < kJobStateCount; ++state) {
-      const auto of = static_cast<JobState>(state);
-      shown[http::name_of(of)] = group.jobs.of(of).size();
+    for (const JobState state : FailureGroups::kSampled) {
+      shown[http::name_of(state)] = group.jobs.of(state).size();
     }
     return shown;
   }
@@ -211,6 +257,8 @@ class ErrorPage {
   const View& view_;
   const ErrorSearch& search_;
   Json shown_ = Json::array();
+  FailureGroups::Place last_{};  ///< that was looked at
+  std::size_t looked_at_ = 0;
   std::size_t steps_ = 0;
 };
 

@@ -182,6 +182,11 @@ Response start_operation(const Call& call) {
   JobFilter rest = *filter;
   if (!queue.empty()) rest.queue.reset();
   rest.bid.reset();
+  if (!filter->bid) rest.group.reset();
+  // Jobs are spread by how many were changed of how many there are.
+  if (*spread != Duration{} && !rest.is_empty() && !members.contains("at_most")) {
+    return refuse(400, "spread_s with a filter needs at_most: how many jobs match");
+  }
   JobMatcher matches = make_matcher(rest, body_reading(call.site), now);
   std::string target = to->empty() ? "" : " to " + *to;
   if (!to->empty() && !call.site.is_queue_name(*to, JobKind::kWorkUnit)) {

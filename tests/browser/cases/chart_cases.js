@@ -176,7 +176,7 @@ export const cases = [
       const { page, server } = test;
       const { group } = (await server.api("errors")).groups[0];
       await test.open(`errors/${group}`);
-      const failures = chart(page, "Failures in each 10 s");
+      const failures = chart(page, "Failures per 10 s");
       await findLink(failures, "Failed jobs, dead");
       await page.getByRole("button", { name: "Delete all" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Delete 1 job" }).click();

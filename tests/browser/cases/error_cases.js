@@ -89,7 +89,7 @@ export const cases = [
     async run(test) {
       await fill(test);
       const { page } = test;
-      const top = page.getByRole("table", { name: "Top errors" });
+      const top = page.getByRole("region", { name: "Top errors" });
       await test.open("types/Sync");
       await top.getByRole("link", { name: "KeyError" }).waitFor();
       await top.getByRole("link", { name: "Timeout" }).waitFor();

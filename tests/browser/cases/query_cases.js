@@ -106,6 +106,7 @@ export const cases = [
         ["finish", /types\/Finished$/],
         ["BROK", /queues\/broken$/],
         ["key", /errors\?match=key$/],
+        ["CrmS", /jobs\?state=any&type=CrmS\*$/],
         ["Billing::Charge", /jobs\?state=any&id=Billing%3A%3ACharge$/],
         ["nothing", /jobs\?state=any&id=nothing$/],
       ]) {

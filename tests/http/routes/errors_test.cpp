@@ -86,6 +86,40 @@ TEST_CASE("errors: an hour's failures are counted, also those of a job that fail
   CHECK(group["first_at"] != group["last_at"]);
 }
 
+TEST_CASE("errors: what no job has any more is shown for a day, after all others") {
+  WebFixture web;
+  const JobId gone = web.fail("Mail", "refused by nobody");
+  web.fail("Mail", "late");
+  CHECK(web.broker.admin().change(gone, Mutation::Action::kDiscard, web.now));
+  const Json page = web.read("/api/v1/errors?limit=1");
+  CHECK(page["groups"][0]["message"] == "late");
+  CHECK(page["to_look_at"] == 2);
+  const std::string rest = "/api/v1/errors?cursor=" + page["next"].get<std::string>();
+  const Json last = web.read(rest);
+  REQUIRE(last["groups"].size() == 1);
+  CHECK(last["groups"][0]["message"] == "refused by nobody");
+  CHECK(last["groups"][0]["jobs"] == 0);
+  CHECK(last["groups"][0]["sample"] == nullptr);
+  CHECK(last["groups"][0]["hours"] == Json{1});
+  CHECK(last["next"] == nullptr);
+  CHECK(web.read("/api/v1/errors?match=NOBODY")["groups"].size() == 1);
+  CHECK(web.read("/api/v1/errors?match=elsewhere")["groups"].empty());
+  CHECK(web.read("/api/v1/errors?type=Mail")["groups"].size() == 1);
+  web.now += 25h;
+  CHECK(web.read(rest)["groups"].empty());
+}
+
+TEST_CASE("errors: a job without retries is gone, its error is not") {
+  WebFixture web;
+  const JobId id = web.push("Mail", "default", R"(,"retry":0)");
+  CHECK(web.fetch() == id);
+  const std::string jid = web.format.identify(*web.find(id)).jid;
+  CHECK(web.broker.workers().fail(web.worker("w2"), jid, {"Drop", "no luck", {}}, web.now));
+  const Json group = web.read("/api/v1/errors")["groups"][0];
+  CHECK(group["type"] == "Drop");
+  CHECK(group["jobs"] == 0);
+}
+
 TEST_CASE("errors: a cursor or a filter that makes no sense is refused") {
   WebFixture web;
   for (const std::string query :

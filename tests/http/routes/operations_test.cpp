@@ -95,6 +95,41 @@ TEST_CASE("operations: retries are spread over some time") {
   CHECK(status("states", {"dead", "scheduled"}) == 400);
 }
 
+TEST_CASE("operations: a spread over an unknown number of jobs is refused") {
+  WebFixture web;
+  web.fail("Mail", "timeout", true);
+  const auto group = web.read("/api/v1/errors")["groups"][0]["group"].get<std::string>();
+  const auto status = [&](const Json& more) {
+    Json request = {{"action", "retry"}, {"states", {"dead"}}, {"spread_s", 60}};
+    request.update(more);
+    return web.post("/api/v1/operations", request).status;
+  };
+  CHECK(status({{"error", "time"}}) == 400);
+  CHECK(status({{"queue", "fail*"}}) == 400);
+  CHECK(status({{"error", "time"}, {"at_most", 1}}) == 202);
+  // Of these it is known.
+  CHECK(status(Json::object()) == 202);
+  CHECK(status({{"queue", "failing"}}) == 202);
+  CHECK(status({{"group", group}}) == 202);
+}
+
+TEST_CASE("operations: on the jobs of an error leave all others alone") {
+  WebFixture web;
+  const JobId one = web.fail("Mail", "timeout after 1 s", true);
+  const JobId other = web.fail("Mail", "refused", true);
+  const JobId two = web.fail("Mail", "timeout after 2 s", true);
+  const auto group = web.read("/api/v1/jobs/" + std::to_string(one))["error"]["group"];
+  const Json begun =
+      start(web, {{"action", "delete"}, {"states", {"dead", "retrying"}}, {"group", group}});
+  CHECK(begun["to_look_at"] == 2);
+  CHECK(begun["title"] == "delete dead and retrying jobs with \"Oops: timeout after # s\"");
+  web.settle();
+  CHECK(web.read(path_of(begun))["changed"] == 2);
+  CHECK(web.find(one) == nullptr);
+  CHECK(web.find(two) == nullptr);
+  CHECK(web.find(other) != nullptr);
+}
+
 TEST_CASE("operations: a slice at a time, with progress") {
   WebFixture web;
   for (int i = 0; i < 1200; ++i) web.put("x");

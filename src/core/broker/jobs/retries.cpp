@@ -54,11 +54,17 @@ void Retries::fail(const Job& job, FailedRun run, Time now) {
                                          {random_.draw(), delays ? &*delays : nullptr});
   // `retry` 0: the job is forgotten with its first failure, but for what finished jobs tell of it.
   if (!verdict) {
+    Failure failure{.failed_at = now,
+                    .errtype = std::move(run.errtype),
+                    .message = std::move(run.message),
+                    .backtrace = std::move(run.backtrace)};
+    if (watch_ != nullptr) watch_->on_failed(failure, now);
     if (ledger.store().finished().limits().jobs_max > 0) {
-      parts_.attempts.note(
-          job,
-          {.end = run.end, .errtype = std::move(run.errtype), .message = std::move(run.message)},
-          now);
+      parts_.attempts.note(job,
+                           {.end = run.end,
+                            .errtype = std::move(failure.errtype),
+                            .message = std::move(failure.message)},
+                           now);
     }
     return parts_.moves.remove(job, JobEnd::kFailed, now);
   }

@@ -68,6 +68,14 @@ void FailureSeries::count_in(Group& group, std::size_t span, std::int64_t interv
   group.points[place_of(span, interval)] = SmallNumber(++ring.current);
 }
 
+std::vector<std::uint64_t> FailureSeries::groups_since(Time begin) const {
+  std::vector<std::uint64_t> numbers;
+  for (auto at = groups_.begin(); at != groups_.end() && at->last_at >= begin; ++at) {
+    numbers.push_back(at->number);
+  }
+  return numbers;
+}
+
 std::optional<Time> FailureSeries::last_at(std::uint64_t group) const {
   const auto found = places_.find(group);
   return found == places_.end() ? std::nullopt : std::optional(found->second->last_at);

@@ -27,6 +27,8 @@ class FailureSeries final : public FailureWatch {
   void on_failed(const Failure& failure, Time now) override;
 
   [[nodiscard]] std::size_t size() const { return groups_.size(); }
+  /// Those that have occurred from then on.
+  [[nodiscard]] std::vector<std::uint64_t> groups_since(Time begin) const;
   /// How many failures of the group (`failure_group_number`) came in each interval of a span that
   /// has ended at `ends`, the oldest first: fewer than `Span::points` if the first one came later.
   /// nullopt: nothing is kept of it.
