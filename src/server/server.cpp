@@ -11,6 +11,7 @@
 #include "http/kit/text.hpp"
 #include "server/options/tables/retry_options.hpp"
 #include "server/options/throttle_matcher.hpp"
+#include "server/process/logging.hpp"
 #include "server/process/process.hpp"
 #include "server/role/replay.hpp"
 #include "server/web/web_service.hpp"
@@ -109,7 +110,8 @@ bool is_open_to_others(const PortSocket& socket) {
 
 Problem refuse_to_open(const std::string& name, const BoundSocket& socket) {
   return Problem{"refusing to open the " + name + " port on " + socket.address().text() +
-                 ", since other machines could use it without a password; --insecure allows it"};
+                 ", since other machines could use it without a password; --insecure=" + name +
+                 " allows it"};
 }
 
 }  // namespace
@@ -201,15 +203,25 @@ Outcome<Server::Sockets> Server::bind(const Options& options, Sockets given, con
   auto web = bind_port("web", options.config.web, std::move(given.web), log);
   if (!web) return web.error();
   Sockets sockets{std::move(*beanstalk), std::move(*faktory), std::move(*web)};
-  if (options.config.is_insecure) return sockets;
-  if (is_open_to_others(sockets.beanstalk)) return refuse_to_open("beanstalk", *sockets.beanstalk);
-  if (is_open_to_others(sockets.faktory) && options.secrets.password.empty()) {
-    return refuse_to_open("faktory", *sockets.faktory);
+  struct Port {
+    const char* name;
+    const PortSocket& socket;
+    bool has_password;
+    bool may_be_open;
+  };
+  const OpenPorts& insecure = options.config.insecure;
+  const bool has_password = !options.secrets.password.empty();
+  std::vector<std::string> open;
+  for (const auto& port :
+       {Port{"beanstalk", sockets.beanstalk, false, insecure.beanstalk},
+        Port{"faktory", sockets.faktory, has_password, insecure.faktory},
+        Port{"web", sockets.web, has_password || !options.config.web_password.empty(),
+             insecure.web}}) {
+    if (!is_open_to_others(port.socket) || port.has_password) continue;
+    if (!port.may_be_open) return refuse_to_open(port.name, *port.socket);
+    open.emplace_back(port.name);
   }
-  if (is_open_to_others(sockets.web) && options.secrets.password.empty() &&
-      options.config.web_password.empty()) {
-    return refuse_to_open("web", *sockets.web);
-  }
+  if (!open.empty()) log.routine("open_without_password", {{"ports", join(open)}});
   return sockets;
 }
 

@@ -59,7 +59,7 @@ class Node:
             *(f"--{name}={address}:{port}" for name, (address, port) in ports.items()),
             *self.engine.flags,
             *self.flags,
-            *(["--insecure"] if self.host.namespace is not None else []),
+            *(["--insecure=beanstalk,faktory,web"] if self.host.namespace is not None else []),
         ]
 
     def start(self):

@@ -28,7 +28,7 @@ def serve(path):
         for name in ("ENTRYPOINT", "CMD")
         for word in json.loads(containerfile.all_of(path, name)[0])
     ]
-    chosen = {"FAKTORY_PASSWORD": "secret", "MILLRACE_INSECURE": "true"}
+    chosen = {"FAKTORY_PASSWORD": "secret", "MILLRACE_INSECURE": "beanstalk"}
     server = subprocess.Popen(
         words,
         stdin=subprocess.DEVNULL,

@@ -24,7 +24,7 @@ struct Ports {
   std::optional<Address> faktory;
   std::optional<Address> web;
   std::string password;
-  bool is_insecure = false;
+  OpenPorts insecure = {};
 };
 
 Server::Options with(Ports ports) {
@@ -32,7 +32,7 @@ Server::Options with(Ports ports) {
   options.config.beanstalk = std::move(ports.beanstalk);
   options.config.faktory = std::move(ports.faktory);
   options.config.web = std::move(ports.web);
-  options.config.is_insecure = ports.is_insecure;
+  options.config.insecure = ports.insecure;
   options.secrets.password = std::move(ports.password);
   return options;
 }
@@ -103,7 +103,13 @@ TEST_CASE("server: ports open to other machines need a password or --insecure") 
   CHECK_FALSE(Opened({.faktory = all}).outcome);
   CHECK(Opened({.faktory = all, .password = "secret"}).outcome);
   CHECK_FALSE(Opened({.beanstalk = all, .password = "secret"}).outcome);
-  CHECK(Opened({.beanstalk = all, .faktory = all, .is_insecure = true}).outcome);
+  const OpenPorts two{.beanstalk = true, .faktory = true};
+  CHECK(Opened({.beanstalk = all, .faktory = all, .insecure = two}).outcome);
+  CHECK_FALSE(Opened({.beanstalk = all, .faktory = all, .insecure = {.beanstalk = true}}).outcome);
+  // That beanstalk has no password opens no port that could have one.
+  CHECK(Opened({.beanstalk = all, .web = all, .insecure = two})
+            .outcome.error()
+            .text.find("--insecure=web") != std::string::npos);
 }
 
 TEST_CASE("server: what the journal holds is there when the first client comes") {

@@ -127,7 +127,7 @@ function sample(job) {
   );
 }
 
-/** "12 ready, 1 running": the jobs that were retried and have not ended yet; null: there are none. */
+/** "12 ready, 1 reserved": the jobs that were retried and have not ended; null: there are none. */
 function retried(states, query) {
   const left = AGAIN.filter((state) => states[state] > 0);
   const shown = left.map((state, i) => [

@@ -67,7 +67,8 @@ function trend({ hours }) {
   if (!hours?.some(Boolean)) return none();
   const day = [...Array(24 - hours.length).fill(0), ...hours];
   const all = plural(day.reduce((sum, n) => sum + n), "failure");
-  return h("span", { title: `${all} in 24 h, ${count(day.at(-1))} in the last` }, spark(day, "bad"));
+  const title = `${all} in 24 h, ${count(day.at(-1))} in the last`;
+  return h("span", { title }, spark(day, "bad"));
 }
 
 const others = (n) => n > 0 && h("span", { class: "dim" }, ` and ${count(n)} more`);

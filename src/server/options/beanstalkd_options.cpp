@@ -88,7 +88,7 @@ class Reader {
     read_.config.personality = kPersonality;
     read_.config.is_volatile = true;
     read_.config.binlog_bytes_max = kBinlogBytes;
-    read_.config.is_insecure = true;
+    read_.config.insecure = {.beanstalk = true};
     read_.config.faktory.reset();
     read_.config.web.reset();
     read_.config.sync = interval(kSyncIntervalMs);

@@ -43,6 +43,15 @@ inline constexpr std::uint64_t kLeaseMaxMs = 60'000;
 /// The most of `Config::io_threads`.
 inline constexpr std::size_t kIoThreadsMax = 8;
 
+/// Ports that other machines may reach without a password.
+struct OpenPorts {
+  bool beanstalk = false;
+  bool faktory = false;
+  bool web = false;
+
+  bool operator==(const OpenPorts&) const = default;
+};
+
 /// The longest `Config::node`.
 inline constexpr std::size_t kNodeBytesMax = 64;
 
@@ -106,7 +115,7 @@ struct Config {
   std::uint64_t memory_bytes_max = 0;                     ///< for jobs; 0: no limit
   std::uint64_t segment_bytes = std::uint64_t{64} << 20;  ///< size of a journal file
   std::size_t job_bytes_max = kPutBytesMaxDefault;
-  bool is_insecure = false;             ///< other machines may reach ports without a password
+  OpenPorts insecure;
   std::string user;                     ///< to switch to once the ports are open; empty: no switch
   std::optional<unsigned> socket_mode;  ///< of unix sockets; nullopt: what the umask leaves
   Handover handover;                    ///< sockets that systemd has opened

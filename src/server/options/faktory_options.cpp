@@ -176,7 +176,7 @@ class FlagReader {
     Config& config = read_.config;
     config.beanstalk.reset();
     // Faktory has its own rule: `settle_password` requires one in staging and production.
-    config.is_insecure = true;
+    config.insecure = {.faktory = true, .web = true};
     config.personality = kFaktoryPersonality;
   }
 

@@ -315,9 +315,11 @@ inline constexpr std::array kOptionRows = {
                       return c.io_threads ? std::to_string(*c.io_threads) : std::string("auto");
                     }),
               kNoOther, cli::ValueHint{.words = kAutoWord}},
-    OptionRow{"insecure", nullptr, "Allow ports that other machines can reach without a password",
-              sets<&Config::is_insecure, set_switch>, needs_restart<&Config::is_insecure>,
-              Shown(Section::kExposure, shows<&Config::is_insecure>), kNoOther},
+    OptionRow{"insecure", nullptr,
+              "Allow ports that other machines can reach without a password: beanstalk; or those "
+              "named, as in --insecure=beanstalk,faktory,web",
+              sets<&Config::insecure, set_open_ports>, needs_restart<&Config::insecure>,
+              Shown(Section::kExposure, shows<&Config::insecure>), kNoOther},
 };
 
 }  // namespace millrace::server

@@ -19,6 +19,14 @@
 namespace millrace::server {
 namespace {
 
+struct OpenPort {
+  std::string_view name;
+  bool OpenPorts::*member;
+};
+constexpr OpenPort kOpenPorts[] = {{"beanstalk", &OpenPorts::beanstalk},
+                                   {"faktory", &OpenPorts::faktory},
+                                   {"web", &OpenPorts::web}};
+
 /// Larger counts are typing mistakes.
 constexpr std::uint64_t kCountMax = 1'000'000'000;
 
@@ -256,6 +264,21 @@ Outcome<Done> set_switch(bool& member, const std::string& text) {
   return Done{};
 }
 
+Outcome<Done> set_open_ports(OpenPorts& member, const std::string& text) {
+  member = {};
+  if (set_switch(member.beanstalk, text)) return Done{};
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::string name = text.substr(at, text.find(',', at) - at);
+    at += name.size() + 1;
+    const auto* const port = std::ranges::find(kOpenPorts, name, &OpenPort::name);
+    if (port == std::end(kOpenPorts)) {
+      return Problem{"'" + name + "' is not beanstalk, faktory or web, or a list of these"};
+    }
+    member.*port->member = true;
+  }
+  return Done{};
+}
+
 Outcome<Done> set_node(std::string& member, const std::string& text) {
   const auto is_fit = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
@@ -311,6 +334,14 @@ std::string shown_text(const std::optional<Address>& address) {
 
 std::string shown_text(const std::optional<Duration>& timeout) {
   return timeout ? std::to_string(*timeout / 1s) + "s" : "off";
+}
+
+std::string shown_text(const OpenPorts& ports) {
+  std::vector<std::string> names;
+  for (const auto& [name, member] : kOpenPorts) {
+    if (ports.*member) names.emplace_back(name);
+  }
+  return shown_text(names);
 }
 
 std::string shown_text(const ServerName& name) {

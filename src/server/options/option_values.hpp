@@ -38,6 +38,8 @@ namespace millrace::server {
 /// `660`: who may connect to a unix socket, in octal. Its owner always may.
 [[nodiscard]] Outcome<Done> set_mode(std::optional<unsigned>& member, const std::string& text);
 [[nodiscard]] Outcome<Done> set_switch(bool& member, const std::string& text);
+/// `beanstalk,web`; a switch that is on means beanstalk, whose protocol has no passwords.
+[[nodiscard]] Outcome<Done> set_open_ports(OpenPorts& member, const std::string& text);
 [[nodiscard]] Outcome<Done> set_node(std::string& member, const std::string& text);
 [[nodiscard]] Outcome<Done> set_lease(std::chrono::milliseconds& member, const std::string& text);
 /// The problem does not show the text, which may have a password.
@@ -50,6 +52,7 @@ namespace millrace::server {
 [[nodiscard]] std::string shown_text(const std::vector<std::string>& names);
 [[nodiscard]] std::string shown_text(const std::optional<Address>& address);
 [[nodiscard]] std::string shown_text(const std::optional<Duration>& timeout);
+[[nodiscard]] std::string shown_text(const OpenPorts& ports);
 [[nodiscard]] std::string shown_text(const ServerName& name);
 [[nodiscard]] std::string shown_text(const SyncChoice& sync);
 [[nodiscard]] std::string shown_text(const PushRules& pushes);

@@ -45,10 +45,20 @@ Problem unknown_key(const std::string& name) {
   return Problem{"unknown key '" + name + "'" + (is_key ? "; did you mean '" + meant + "'?" : "")};
 }
 
-void apply_faktory_password(Config& config) {
+/// An empty one is a mistake: whoever sets it wants a password.
+Outcome<Done> apply_faktory_password(Config& config) {
   const char* text = std::getenv("FAKTORY_PASSWORD");
-  if (text == nullptr || !config.password_file.empty()) return;
+  if (text == nullptr || !config.password_file.empty()) return Done{};
+  if (*text == '\0') return Problem{"FAKTORY_PASSWORD is empty: unset it to have no password"};
   (*text == '/' ? config.password_file : config.password) = text;
+  return Done{};
+}
+
+/// The variable of the commands, taken for that of the server.
+void note_password_of_commands(Config& config) {
+  if (std::getenv(kPasswordVariable) == nullptr) return;
+  if (!config.password.empty() || !config.password_file.empty()) return;
+  config.ignored_keys.push_back({.key = kPasswordVariable, .place = "environment"});
 }
 
 }  // namespace
@@ -157,7 +167,8 @@ Outcome<ServeChoice> ServeCommand::read(ConfigFile kind) const {
   Config& config = choice.config;
   if (auto applied = apply_files(kind, config); !applied) return applied.error();
   if (auto applied = apply_flags(config); !applied) return applied.error();
-  apply_faktory_password(config);
+  if (auto applied = apply_faktory_password(config); !applied) return applied.error();
+  note_password_of_commands(config);
   config.handover = read_handover();
   choice.unknown_variables = unknown_variables();
   if (auto checked = check_together(config); !checked) return checked.error();

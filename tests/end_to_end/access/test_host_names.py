@@ -62,7 +62,7 @@ class HostTest(ServerTest):
     def test_millrace_refuses_wherever_it_listens_and_names_its_flag(self):
         port = free_port()
         for flags, status in ((), 403), (("--web-host=jobs.example.com",), 200):
-            server = self.server("--insecure", *flags)
+            server = self.server("--insecure=web", *flags)
             server.web_address = ("", port)
             server.start()
             answer = self.status(server, port)

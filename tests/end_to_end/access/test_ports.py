@@ -151,9 +151,9 @@ class AddressTest(ServerTest):
 
     def test_all_ports_of_a_server_listen_so(self):
         ports = [free_port() for _ in range(3)]
-        server = self.server("--insecure", "--volatile")
+        server = self.server("--volatile")
         server.arguments = lambda: [
-            *(PROGRAM, "serve", "--insecure", "--volatile"),
+            *(PROGRAM, "serve", "--insecure=beanstalk,faktory,web", "--volatile"),
             *(f"--{name}=:{port}" for name, port in zip(("beanstalk", "faktory", "web"), ports)),
         ]
         server.start()

@@ -139,7 +139,7 @@ class ListTest(CliTest):
         self.assertRegex(self.cli("ls", "scheduled"), r"(?m)^ *2  default +Later +\d+d  \[\]$")
         self.assertRegex(self.cli("ls", "dead"), r"q-dies-0001 +Test +\d+s  Net: timeout after 5 s")
         self.assertRegex(self.cli("ls", "retrying"), r"q-fails-001 +Test +\d+[sm]  Net: timeout")
-        self.assertRegex(self.cli("errors"), r"(?m)^ +2 +1 +1 +\d+s ago  [0-9a-f]{16}  Net ")
+        self.assertRegex(self.cli("errors"), r"(?m)^ +2 +1 +1 +0 +\d+s ago  [0-9a-f]{16}  Net ")
         self.assertRegex(self.cli("workers"), r"(?m)^of-dies-0001  test +1  running +0 ")
         tube.reserve()
         self.assertRegex(self.cli("ls", "reserved"), r"(?m)^ +5 .* connection \d+ +of beanstalk$")

@@ -34,7 +34,7 @@ TEST_CASE("beanstalkd options: what nobody says is as beanstalkd has it") {
   CHECK(config.beanstalk->text() == "0.0.0.0:11300");
   CHECK_FALSE(config.faktory);
   CHECK(config.is_volatile);
-  CHECK(config.is_insecure);
+  CHECK((config.insecure == OpenPorts{.beanstalk = true}));
   CHECK(config.job_bytes_max == 65535);
   CHECK(config.binlog_bytes_max == 10485760);
   CHECK(config.user.empty());

@@ -39,7 +39,7 @@ TEST_CASE("config: what nobody says is the default") {
   CHECK_FALSE(config.is_fetch_strict);
   CHECK(config.job_bytes_max == 65535);
   CHECK_FALSE(config.is_volatile);
-  CHECK_FALSE(config.is_insecure);
+  CHECK((config.insecure == server::OpenPorts{}));
   CHECK(config.password.empty());
   CHECK(config.password_file.empty());
 }
@@ -97,7 +97,7 @@ TEST_CASE("config: every option as a flag") {
   CHECK(config.worker_timeout == 5s);
   CHECK(config.poison_after == 10);
   CHECK(config.extends_while_alive);
-  CHECK(config.is_insecure);
+  CHECK((config.insecure == server::OpenPorts{.beanstalk = true}));
 }
 
 TEST_CASE("config: which pushes are known when they are sent again") {
@@ -213,7 +213,7 @@ TEST_CASE("config: every option as an environment variable") {
   CHECK(config.is_fetch_strict);
   CHECK(config.is_volatile);
   CHECK(config.job_bytes_max == 0);
-  CHECK(config.is_insecure);
+  CHECK((config.insecure == server::OpenPorts{.beanstalk = true}));
 }
 
 TEST_CASE("config: every option as a key of the file") {
@@ -236,7 +236,7 @@ insecure = true
   CHECK(config.sync.interval == 1ms);
   CHECK(config.is_volatile);
   CHECK(config.job_bytes_max == 1073741824);
-  CHECK(config.is_insecure);
+  CHECK((config.insecure == server::OpenPorts{.beanstalk = true}));
 }
 
 TEST_CASE("config: a flag overrides the environment, which overrides the file") {
@@ -340,6 +340,36 @@ TEST_CASE("config: an option that does not exist is refused by name") {
   CHECK(refusal({"--frobnicate"}).find("--frobnicate") != std::string::npos);
   CHECK(refusal({"extra"}).find("extra") != std::string::npos);
   CHECK(refusal({"--data"}) == "--data needs a value");
+}
+
+TEST_CASE("config: --insecure names ports") {
+  using server::OpenPorts;
+  const auto ports = [](const char* text) {
+    return serve({std::string("--insecure") + text}).insecure;
+  };
+  CHECK((ports("") == OpenPorts{.beanstalk = true}));
+  CHECK((ports("=web") == OpenPorts{.web = true}));
+  CHECK((ports("=faktory,beanstalk") == OpenPorts{.beanstalk = true, .faktory = true}));
+  CHECK((ports("=off") == OpenPorts{}));
+  const char* const problem = " is not beanstalk, faktory or web, or a list of these";
+  CHECK(refusal({"--insecure=all"}) == std::string("--insecure: 'all'") + problem);
+  CHECK(refusal({"--insecure=web,"}) == std::string("--insecure: ''") + problem);
+  const Variable variable("MILLRACE_INSECURE", "faktory,web");
+  CHECK((serve({}).insecure == OpenPorts{.faktory = true, .web = true}));
+}
+
+TEST_CASE("config: a password variable is not ignored in silence") {
+  {
+    const Variable password("FAKTORY_PASSWORD", "");
+    CHECK(refusal({}).find("FAKTORY_PASSWORD is empty") != std::string::npos);
+    CHECK(serve({"--password-file", "/p"}).password_file == "/p");
+  }
+  const Variable other("MILLRACE_PASSWORD", "secret");
+  const server::Config config = serve({});
+  REQUIRE(config.ignored_keys.size() == 1);
+  CHECK(config.ignored_keys[0].key == "MILLRACE_PASSWORD");
+  // Commands beside a server that has one.
+  CHECK(serve({"--password-file", "/p"}).ignored_keys.empty());
 }
 
 TEST_CASE("config: a flag that is given twice is refused") {
