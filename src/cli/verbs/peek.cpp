@@ -89,6 +89,13 @@ void print_hold(Console& console, const Json& held_up) {
                                       (until.empty() ? "" : " until " + until));
 }
 
+/// What the time is at which the job changes its state, or has died.
+const char* time_label(std::string_view state) {
+  if (state == "dead") return "died";
+  if (state == "reserved") return "times out";
+  return state == "retrying" ? "next retry" : "due";
+}
+
 void print_job(Console& console, const Json& job) {
   print_texts(console, job,
               {{"id", "id"},
@@ -96,7 +103,7 @@ void print_job(Console& console, const Json& job) {
                {"type", "type"},
                {"queue", "queue"},
                {"state", "state"},
-               {"when", "when"},
+               {time_label(text_at(job, "state")), "when"},
                {"created", "created_at"},
                {"enqueued", "enqueued_at"},
                {"expires", "expires_at"},
@@ -134,6 +141,7 @@ void print_finished(Console& console, const Json& job) {
                {"worker", "wid"},
                {"connection", "client"},
                {"runs", "runs"}});
+  print_attempts(console, member(job, "attempts"));
 }
 
 void print_namesakes(Console& console, const Json& all) {

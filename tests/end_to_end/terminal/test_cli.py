@@ -308,6 +308,9 @@ class JobTest(CliTest):
         self.fail_job(server, "dies-0001", retry=-1, custom={"unique_for": 600})
         attempt = r"(?m)^attempt 1 .* failed, by worker of-dies-0001, "
         self.assertRegex(self.cli("peek", "1"), attempt)
+        self.assertRegex(self.cli("peek", "1"), r"(?m)^died +2\d{3}-")
+        self.cli("delete", "1")
+        self.assertRegex(self.cli("peek", "1"), attempt)
         self.push("Sync", "[]", "--custom", '{"unique_for":600}')
         self.assertRegex(self.cli("peek", "2"), r"(?m)^unique +until 2\d{3}-")
 
