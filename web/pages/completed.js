@@ -11,8 +11,8 @@ import { OUTCOMES, outcomeBadge, took } from "../parts/outcomes.js";
 const LIMIT = 50;
 
 const FILTERS = [
-  ["queue", "Queue", "name, or start*"],
-  ["type", "Type", "name, or start*"],
+  ["queue", "Queue", "name or prefix*"],
+  ["type", "Type", "name or prefix*"],
 ];
 
 const TIMES = [

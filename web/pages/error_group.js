@@ -97,7 +97,7 @@ const chartOf = (params, group, series) =>
     params,
     series.is_recorded
       ? failuresChart(`error ${group}`, series, { group })
-      : h("p", { class: "empty" }, "The server has not recorded when this error occurred."),
+      : h("p", { class: "empty" }, "No failure times were recorded for this error."),
   );
 
 /** How many jobs have which name, the most frequent first. */
@@ -140,11 +140,11 @@ function retried(states, query) {
 
 /** No job is dead or retrying with it. */
 function nothing({ params: { type }, state: { done } }, group, error, again) {
-  const unknown = error ? "" : " The server has recorded none lately.";
+  const unknown = error ? "" : " No recent failures recorded.";
   return empty(
-    `No ${type ? `job of type ${type}` : "job"} is dead or retrying with this error.${unknown}`,
+    `No dead or retrying ${type ? `jobs of type ${type}` : "jobs"} with this error.${unknown}`,
     done && h("p", {}, done),
-    again && h("p", {}, "Retried: ", again, "."),
+    again && h("p", {}, "Retried, not finished: ", again, "."),
   );
 }
 
@@ -210,7 +210,7 @@ export default {
       said,
       done && h("p", { role: "status" }, done),
       h("p", {}, atLeast, jobs("dead"), " dead, ", atLeast, jobs("retrying"), " retrying", [
-        again && ["; retried: ", again],
+        again && [". Retried, not finished: ", again],
       ]),
       chip,
       chartOf(ctx.params, group, series),

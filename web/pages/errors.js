@@ -27,8 +27,8 @@ const TYPES_SHOWN = 3;
 const NEW_S = 3600;
 
 const FILTERS = [
-  ["queue", "Queue", "name, or start*"],
-  ["type", "Job type", "name, or start*"],
+  ["queue", "Queue", "name or prefix*"],
+  ["type", "Job type", "name or prefix*"],
 ];
 
 /** The states of a failed job that was retried and has not ended yet. */
@@ -67,7 +67,7 @@ function trend({ hours }) {
   if (!hours?.some(Boolean)) return none();
   const day = [...Array(24 - hours.length).fill(0), ...hours];
   const all = plural(day.reduce((sum, n) => sum + n), "failure");
-  const title = `${all} in 24 h, ${count(day.at(-1))} in the last`;
+  const title = `${all} in 24 h, ${count(day.at(-1))} in the last hour`;
   return h("span", { title }, spark(day, "bad"));
 }
 
@@ -128,7 +128,7 @@ function filters({ params }) {
   return filterForm(
     filterField("match", "Text", {
       value: params.match ?? "",
-      placeholder: "error, message, frame",
+      placeholder: "error, message or frame",
       "aria-label": "Filter errors by type, message, frame or queue",
       oninput: ({ target }) => replace(to("match", target.value)),
     }),
@@ -171,7 +171,7 @@ export function topErrors({ groups, next }, query) {
     ),
     table(
       "Top errors",
-      [["Error", "wide"], ["24 h"], ["Total jobs", "n"], ["Latest", "n"]],
+      [["Error", "wide"], ["24 h"], ["Jobs overall", "n"], ["Last seen", "n"]],
       groups.map(line),
       "cards",
     ),
@@ -196,12 +196,12 @@ export default {
             [
               ["Error", "wide"],
               ["24 h"],
-              ["Queues, types"],
+              ["Queues, job types"],
               ["Retrying", "n"],
               ["Dead", "n"],
               ["Requeued", "n"],
-              ["First", "n"],
-              ["Latest", "n"],
+              ["First seen", "n"],
+              ["Last seen", "n"],
               ["", "acts"],
             ],
             groups.map((each) => row(ctx, each)),
@@ -211,8 +211,8 @@ export default {
             params.cursor
               ? "No more errors."
               : filter
-              ? `No error matches ${filter}.`
-              : "No failed jobs. Failures are grouped by type, message and place in the code.",
+              ? `No errors match ${filter}.`
+              : "No failed jobs. Failures are grouped by error type, message and code location.",
           ),
       pager("errors", params, next),
     ];

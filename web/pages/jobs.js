@@ -59,7 +59,7 @@ export function args(job) {
 /** Why a job with this error died. */
 export function causeOfDeath({ type, message, retries_left: left }) {
   if (left === 0) return "out of retries";
-  if (type !== "WorkerLost") return left < 0 ? "no retries allowed" : "killed";
+  if (type !== "WorkerLost") return left < 0 ? "retries disabled" : "killed";
   const lost = Number(/^\d+/.exec(message)?.[0] ?? 1);
   return `retries skipped: ${plural(lost, "worker")} ${lost === 1 ? "was" : "were"} lost`;
 }

@@ -56,8 +56,8 @@ function charts(params, type, series) {
           { class: "empty" },
           type === "beanstalk"
             ? "Beanstalk jobs have no type, so their runs are not recorded here."
-            : "No run of this type was recorded since the server started. The server records the " +
-                "first 1,000 types.",
+            : "No runs of this type have been recorded since the server started. Only the first " +
+                "1,000 types are recorded.",
         ),
   );
 }

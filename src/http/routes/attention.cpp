@@ -55,8 +55,8 @@ void look_at_room(const SystemFacts& system, std::vector<Concern>& found) {
     if (left < kRoomLow) {
       found.push_back({.level = left < kRoomLow / 2 ? Level::kTrouble : Level::kNotice,
                        .kind = "disk",
-                       .text = concat("The disk of the journal has only ",
-                                      static_cast<int>(left * 100), " % left"),
+                       .text = concat("Only ", static_cast<int>(left * 100),
+                                      " % of the journal's disk is free"),
                        .queue = {}});
     }
   }
@@ -104,14 +104,14 @@ void look_at_bodies(const View& view, std::vector<Concern>& found) {
 
 std::string text_of_fullness(const Broker& broker) {
   if (broker.admission() == Admission::kEndingsOnly) {
-    return "The disk of the journal is full: jobs can be finished or deleted, nothing else";
+    return "The journal's disk is full: jobs can be finished or deleted, nothing else";
   }
   if (broker.admission() == Admission::kNoGrowth) {
-    return "The disk of the journal is full: new jobs, burying, delays and pauses are refused";
+    return "The journal's disk is full: new jobs, burying, delays and pauses are refused";
   }
   return broker.ledger().memory().is_full(broker.admission())
              ? "Jobs have reached --memory-limit, and new jobs are refused"
-             : "The disk of the journal is full, and new jobs are refused";
+             : "The journal's disk is full, and new jobs are refused";
 }
 
 Concern show_abandoned(const Backlog& backlog) {
@@ -188,7 +188,7 @@ Situation Inspection::conclude(const Site& site, const Moment& moment) const {
   if (site.traffic().is_stalled) {
     found.push_back({.level = Level::kTrouble,
                      .kind = "stalled",
-                     .text = "The disk of the journal does not respond, and no change is answered",
+                     .text = "The journal's disk does not respond, and no change is answered",
                      .queue = {}});
   }
   if (site.broker.refuses_jobs()) {

@@ -185,7 +185,7 @@ Response start_operation(const Call& call) {
   if (!filter->bid) rest.group.reset();
   // Jobs are spread by how many were changed of how many there are.
   if (*spread != Duration{} && !rest.is_empty() && !members.contains("at_most")) {
-    return refuse(400, "spread_s with a filter needs at_most: how many jobs match");
+    return refuse(400, "spread_s with this filter requires at_most, the number of jobs that match");
   }
   JobMatcher matches = make_matcher(rest, body_reading(call.site), now);
   std::string target = to->empty() ? "" : " to " + *to;

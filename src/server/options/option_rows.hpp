@@ -316,8 +316,8 @@ inline constexpr std::array kOptionRows = {
                     }),
               kNoOther, cli::ValueHint{.words = kAutoWord}},
     OptionRow{"insecure", nullptr,
-              "Allow ports that other machines can reach without a password: beanstalk; or those "
-              "named, as in --insecure=beanstalk,faktory,web",
+              "Allow remote access without a password to the beanstalk port, or to the listed "
+              "ports: --insecure=beanstalk,faktory,web",
               sets<&Config::insecure, set_open_ports>, needs_restart<&Config::insecure>,
               Shown(Section::kExposure, shows<&Config::insecure>), kNoOther},
 };

@@ -272,7 +272,8 @@ Outcome<Done> set_open_ports(OpenPorts& member, const std::string& text) {
     at += name.size() + 1;
     const auto* const port = std::ranges::find(kOpenPorts, name, &OpenPort::name);
     if (port == std::end(kOpenPorts)) {
-      return Problem{"'" + name + "' is not beanstalk, faktory or web, or a list of these"};
+      return Problem{"unknown port '" + name +
+                     "': use beanstalk, faktory or web, separated by commas"};
     }
     member.*port->member = true;
   }

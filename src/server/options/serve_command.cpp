@@ -49,7 +49,8 @@ Problem unknown_key(const std::string& name) {
 Outcome<Done> apply_faktory_password(Config& config) {
   const char* text = std::getenv("FAKTORY_PASSWORD");
   if (text == nullptr || !config.password_file.empty()) return Done{};
-  if (*text == '\0') return Problem{"FAKTORY_PASSWORD is empty: unset it to have no password"};
+  if (*text == '\0')
+    return Problem{"FAKTORY_PASSWORD is empty: set a password, or unset it to run without one"};
   (*text == '/' ? config.password_file : config.password) = text;
   return Done{};
 }

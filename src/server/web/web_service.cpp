@@ -36,7 +36,8 @@ http::SystemFacts read_system(const std::string& directory) {
   const fs::space_info space = fs::space(directory, error);
   if (!error) {
     facts.disk_free_bytes = space.available;
-    facts.disk_total_bytes = space.capacity;
+    // As df counts: what is reserved for root is nobody's.
+    facts.disk_total_bytes = space.capacity - space.free + space.available;
   }
   fs::directory_iterator entries(directory, error);
   for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {

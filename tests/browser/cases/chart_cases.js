@@ -180,10 +180,10 @@ export const cases = [
       await findLink(failures, "Failed jobs, dead");
       await page.getByRole("button", { name: "Delete all" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Delete 1 job" }).click();
-      await page.getByText("No job is dead or retrying with this error.").waitFor();
+      await page.getByText("No dead or retrying jobs with this error.").waitFor();
       await failures.getByRole("img").waitFor();
       await page.goto(`${server.base}errors/0123456789abcdef`);
-      await page.getByText("The server has not recorded when this error occurred.").waitFor();
+      await page.getByText("No failure times were recorded for this error.").waitFor();
     },
   },
   {

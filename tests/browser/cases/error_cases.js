@@ -76,12 +76,12 @@ export const cases = [
       await page.getByText("1 group", { exact: true }).waitFor();
       await row(page, "NotFound").waitFor();
       await page.getByLabel("Filter errors").fill("nothing has this");
-      await page.getByText("No error matches “nothing has this”.").waitFor();
+      await page.getByText("No errors match “nothing has this”.").waitFor();
       await test.open("errors?queue=cr*");
       await page.getByText("1 group", { exact: true }).waitFor();
       await page.getByLabel("Job type").fill("Mail");
       await page.keyboard.press("Enter");
-      await page.getByText("No error matches queue “cr*”, job type “Mail”.").waitFor();
+      await page.getByText("No errors match queue “cr*”, job type “Mail”.").waitFor();
     },
   },
   {
@@ -141,7 +141,7 @@ export const cases = [
       await dialog.getByRole("button", { name: "Retry 2 jobs" }).click();
       await page.getByText("Done: 2 jobs retried.").waitFor();
       // What the page is about stays, and what has happened.
-      const nothing = "No job of type SendMail is dead or retrying with this error.";
+      const nothing = "No dead or retrying jobs of type SendMail with this error.";
       await page.getByText(nothing).waitFor();
       await page.getByText("2 jobs were retried.").waitFor();
       await page.getByRole("heading", { name: "Timeout" }).waitFor();

@@ -9,7 +9,7 @@ import unittest
 from terminal.newcomer import PAGE, can_have_a_network, session_of
 
 # What `stats` says where the disk has little room, as that of this machine may.
-LITTLE_ROOM = "The disk of the journal has only N % left"
+LITTLE_ROOM = "Only N % of the journal's disk is free"
 ALL_IS_WELL = "All is well: N queues, N jobs running, N waiting."
 
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "newcomer.py")

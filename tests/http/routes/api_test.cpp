@@ -32,7 +32,7 @@ TEST_CASE("api: where jobs can only be ended, the rest is refused, and the overv
   CHECK(web.post(job + "/kill").status == 503);
   CHECK(web.post("/api/v1/queues/default/pause").status == 503);
   CHECK(web.read("/api/v1/overview")["attention"][0]["text"] ==
-        "The disk of the journal is full: new jobs, burying, delays and pauses are refused");
+        "The journal's disk is full: new jobs, burying, delays and pauses are refused");
   web.broker.set_admission(Admission::kEndingsOnly);
   CHECK(web.post(job + "/delete").status == 200);
 }

@@ -86,7 +86,7 @@ TEST_CASE("overview: a paused queue with jobs, a full disk") {
   web.system.disk_free_bytes = 7;
   const Json attention = web.read("/api/v1/overview")["attention"];
   REQUIRE(attention.size() == 2);
-  CHECK(attention[0]["text"] == "The disk of the journal has only 7 % left");
+  CHECK(attention[0]["text"] == "Only 7 % of the journal's disk is free");
   CHECK(attention[1]["text"] == "is paused with 1 waiting job");
 }
 
