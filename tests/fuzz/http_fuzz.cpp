@@ -12,6 +12,7 @@
 #include "base/base64.hpp"
 #include "base/text.hpp"
 #include "beanstalk/argument.hpp"
+#include "core/model/failure_group.hpp"
 #include "faktory/job/stored_form.hpp"
 #include "faktory/job/work_unit.hpp"
 #include "faktory/json/text.hpp"
@@ -20,7 +21,6 @@
 #include "http/kit/guard.hpp"
 #include "http/kit/input.hpp"
 #include "http/kit/text.hpp"
-#include "core/model/failure_group.hpp"
 #include "http/routes/job_filter.hpp"
 #include "http/routes/site.hpp"
 

@@ -119,7 +119,7 @@ function sample(job) {
   const { error } = job;
   const failedAt = job.attempts.at(-1)?.ended_at;
   return section(
-    "Latest job",
+    "Newest job",
     null,
     h("p", {}, jobLink(job), " ", stateBadge(job.state), failedAt && [" failed ", ago(failedAt)]),
     job.args && h("p", { class: "args" }, args(job)),
@@ -128,10 +128,11 @@ function sample(job) {
 }
 
 /** "12 ready, 1 reserved": the jobs that were retried and have not ended; null: there are none. */
-function retried(states, query) {
+function retried(states, query, atLeast) {
   const left = AGAIN.filter((state) => states[state] > 0);
   const shown = left.map((state, i) => [
     i > 0 && ", ",
+    atLeast,
     jobsLink(states[state], { state, ...query }, `${state} job`, " that was retried"),
     ` ${NAMES[state].name.toLowerCase()}`,
   ]);
@@ -179,10 +180,10 @@ export default {
         head([name]),
         said,
         chip,
-        nothing(ctx, group, error, retried(states, { group, type })),
+        nothing(ctx, group, error, retried(states, { group, type }, atLeast)),
         chartOf(ctx.params, group, series),
       ];
-    const again = retried(states, { group, type });
+    const again = retried(states, { group, type }, atLeast);
     const those = { states: ["retrying", "dead"], group, ...(type && { type }) };
     const of = type ? ` of type ${type}` : "";
     const what = `all failed jobs${of} with ${error?.type ?? "this error"}`;

@@ -1,9 +1,9 @@
-import { get, part, serverNow } from "../api.js";
+import { get, serverNow } from "../api.js";
 import { spark } from "../chart.js";
 import { h } from "../dom.js";
 import { ago, count, none, plural } from "../format.js";
 import { VERBS, changeAll } from "../operation.js";
-import { go, link, replace } from "../route.js";
+import { params as addressed, go, link, replace } from "../route.js";
 import { filterField, filterForm, nameGroup } from "./job_filters.js";
 import {
   acts,
@@ -21,6 +21,9 @@ import {
 const LIMIT = 50;
 /** For so long groups that match are looked for, in some answers each. */
 const SEARCH_MS = 1500;
+/** So many are shown beside other things, and looked for so long. */
+const TOP = 5;
+const TOP_MS = 200;
 const QUEUES_SHOWN = 5;
 const TYPES_SHOWN = 3;
 /** An error that occurred first within this time is new. */
@@ -35,11 +38,12 @@ const FILTERS = [
 const AGAIN = ["ready", "reserved", "scheduled"];
 
 /** Groups that match, LIMIT of them or more, unless there are fewer or it takes long. */
-export async function findErrors(query, signal, limit = LIMIT) {
+export async function findErrors(query, signal, limit = LIMIT, ms = SEARCH_MS) {
   const found = { groups: [], next: query.cursor ?? "" };
-  const end = performance.now() + SEARCH_MS;
+  const end = performance.now() + ms;
   do {
-    const page = await get("errors", { ...query, limit, cursor: found.next }, { signal });
+    const left = limit - found.groups.length;
+    const page = await get("errors", { ...query, limit: left, cursor: found.next }, { signal });
     found.groups.push(...page.groups);
     found.next = page.next;
     found.all = page.to_look_at;
@@ -48,7 +52,19 @@ export async function findErrors(query, signal, limit = LIMIT) {
   return found;
 }
 
-const isNew = ({ first_at: first }) => first && serverNow() - Date.parse(first) < NEW_S * 1000;
+/** The errors with the most jobs among those of a queue or a type, for its page. */
+export const findTopErrors = (query, signal) =>
+  findErrors(query, signal, TOP, TOP_MS).catch((error) => {
+    // No filter is as long as a name may be.
+    if (error.status === 400) return { groups: [], next: null };
+    throw error;
+  });
+
+/** A group is forgotten with its last job: one that has occurred before was not new. */
+const isNew = ({ first_at: first, hours }) =>
+  first &&
+  serverNow() - Date.parse(first) < NEW_S * 1000 &&
+  !hours?.slice(0, -1).some(Boolean);
 
 /** What the error is, with a link to its page. */
 const what = (group) => [
@@ -92,10 +108,7 @@ function row(ctx, group) {
       `${state} job`,
       ` with ${group.type}`,
     );
-  const types = group.types.slice(0, TYPES_SHOWN).map((type, i) => [
-    i > 0 && ", ",
-    h("a", { href: link(`types/${part(type)}`) }, type),
-  ]);
+  const types = group.types.slice(0, TYPES_SHOWN).join(", ");
   return h(
     "tr",
     { "data-key": group.group },
@@ -124,7 +137,8 @@ function row(ctx, group) {
 }
 
 function filters({ params }) {
-  const to = (name, value) => link("errors", { ...params, cursor: "", [name]: value });
+  // The address may be newer than what is drawn.
+  const to = (name, value) => link("errors", { ...addressed(), cursor: "", [name]: value });
   return filterForm(
     filterField("match", "Text", {
       value: params.match ?? "",
@@ -148,9 +162,9 @@ const said = ({ match, queue, type }) =>
     .filter(Boolean)
     .join(", ");
 
-/** The errors with the most jobs among those of a queue or a type, for its page. */
+/** What `findTopErrors` has found. */
 export function topErrors({ groups, next }, query) {
-  if (groups.length === 0) return null;
+  if (groups.length === 0 && !next) return null;
   const line = (group) =>
     h(
       "tr",
@@ -169,18 +183,26 @@ export function topErrors({ groups, next }, query) {
       h("h2", {}, "Top errors"),
       next && h("a", { href: link("errors", query) }, "All errors"),
     ),
-    table(
-      "Top errors",
-      [["Error", "wide"], ["24 h"], ["Jobs overall", "n"], ["Last seen", "n"]],
-      groups.map(line),
-      "cards",
-    ),
+    groups.length > 0
+      ? table(
+          "Top errors",
+          [["Error", "wide"], ["24 h"], ["Jobs overall", "n"], ["Last seen", "n"]],
+          groups.map(line),
+          "cards",
+        )
+      : h("p", { class: "empty" }, "None among the most frequent errors."),
   );
 }
 
 export default {
   title: "Errors",
-  load: ({ params }, signal) => findErrors(params, signal),
+  // A search that took long is not made again every two seconds.
+  isStill: ({ state }) => state.isLong,
+  async load({ params, state: memory }, signal) {
+    const found = await findErrors(params, signal);
+    memory.isLong = found.groups.length < LIMIT && Boolean(found.next);
+    return found;
+  },
   render(ctx, { groups, next, all }) {
     const { params } = ctx;
     const filter = said(params);
@@ -214,7 +236,9 @@ export default {
               ? `No errors match ${filter}.`
               : "No failed jobs. Failures are grouped by error type, message and code location.",
           ),
-      pager("errors", params, next),
+      pager("errors", params, next, [
+        ctx.state.isLong && button("Search again", ctx.refresh, { kind: "quiet small" }),
+      ]),
     ];
   },
 };

@@ -80,7 +80,7 @@ async function valuesOf(jobs, name, beginning) {
   if (name === "error")
     return shown(
       jobs.map(({ error }) => error?.type),
-      (await get("errors", { match: beginning, limit: 8 })).groups,
+      (await get("errors", { match: beginning })).groups,
     );
   return [];
 }

@@ -15,7 +15,7 @@ import {
   table,
   throttledBadge,
 } from "../ui.js";
-import { findErrors, topErrors } from "./errors.js";
+import { findTopErrors, topErrors } from "./errors.js";
 import { clear, remove, turnPause } from "./queues.js";
 import { args, jobLink, priority } from "./jobs.js";
 import { limitsText } from "../parts/limits.js";
@@ -30,7 +30,6 @@ import {
 import { servedBy } from "../parts/served.js";
 
 const LIMIT = 50;
-const ERRORS_SHOWN = 5;
 
 function row(job, place) {
   return h(
@@ -122,7 +121,7 @@ export default {
       get(`queues/${part(name)}`, more, { signal }),
       loadSeries(params, { queue: nameOf(name) }, signal),
       get("jobs", { state: "ready", queue: nameOf(name), cursor, limit: LIMIT }, { signal }),
-      findErrors({ queue: nameOf(name) }, signal, ERRORS_SHOWN),
+      findTopErrors({ queue: nameOf(name) }, signal),
     ]);
     return { queue, series, page, errors };
   },

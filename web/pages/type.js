@@ -11,10 +11,9 @@ import {
 } from "../parts/series.js";
 import { link } from "../route.js";
 import { STATES, facts, head } from "../ui.js";
-import { findErrors, topErrors } from "./errors.js";
+import { findTopErrors, topErrors } from "./errors.js";
 import { NOT_RUN, share } from "./types.js";
 
-const ERRORS_SHOWN = 5;
 const LISTED = ["ready", "reserved", "scheduled", "retrying", "dead"];
 
 function lists(type) {
@@ -70,7 +69,7 @@ export default {
     const [found, series, errors] = await Promise.all([
       get("types", { type }, { signal }),
       loadSeries(params, { type }, signal),
-      findErrors({ type }, signal, ERRORS_SHOWN),
+      findTopErrors({ type }, signal),
     ]);
     return { row: found.types[0] ?? { type, ...NOT_RUN }, series, errors };
   },

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "base/hash.hpp"
@@ -210,22 +211,47 @@ bool is_of_python(std::string_view line) {
   return trimmed(line).starts_with("File \"");
 }
 
+/// How the path, or the name of the place, begins behind a sign in a frame of a library.
+std::span<const std::string_view> library_marks(char sign) {
+  static constexpr std::array kPaths = {
+      "gems/"sv,      "site-packages/"sv,  "dist-packages/"sv, "node_modules/"sv,
+      "vendor/"sv,    "pkg/mod/"sv,        "usr/lib/"sv,       "rubygems/"sv,
+      "lib/python"sv, "usr/local/lib/"sv,  "lib/ruby/2"sv,     "lib/ruby/3"sv,
+      "lib/ruby/4"sv, "go/src/runtime/"sv, "usr/local/go/"sv,  "rustc/"sv};
+  static constexpr std::array kInBrackets = {"node:"sv, "node_modules/"sv, "elixir "sv,
+                                             "stdlib "sv};
+  static constexpr std::array kWords = {"node:"sv, "node_modules/"sv};
+  static constexpr std::array kInAngles = {"internal:"sv, "frozen "sv};
+  switch (sign) {
+    case '/':
+      return kPaths;
+    case '(':
+      return kInBrackets;
+    case '<':
+      return kInAngles;
+    default:
+      return kWords;
+  }
+}
+
 bool is_of_library(std::string_view frame) {
-  constexpr std::array kMarks = {
-      "/gems/"sv,      "site-packages/"sv,   "dist-packages/"sv, "node_modules/"sv,
-      " node:"sv,      "(node:"sv,           "/vendor/"sv,       "/pkg/mod/"sv,
-      "/usr/lib/"sv,   "/rubygems/"sv,       "/lib/python"sv,    "/usr/local/lib/"sv,
-      "/lib/ruby/2"sv, "/lib/ruby/3"sv,      "/lib/ruby/4"sv,    "<internal:"sv,
-      "<frozen "sv,    "/go/src/runtime/"sv, "/usr/local/go/"sv, "/rustc/"sv,
-      "(elixir "sv,    "(stdlib "sv};
-  constexpr std::array kPackages = {"java."sv,   "javax."sv, "jdk."sv,    "sun."sv,
-                                    "kotlin."sv, "scala."sv, "System."sv, "Microsoft."sv};
+  constexpr std::array kBeginnings = {"java."sv,   "javax."sv,     "jdk."sv,
+                                      "sun."sv,    "kotlin."sv,    "scala."sv,
+                                      "System."sv, "Microsoft."sv, "node_modules/"sv};
+  const auto begins_with_one_of = [](std::string_view text,
+                                     std::span<const std::string_view> marks) {
+    return std::ranges::any_of(marks,
+                               [&](std::string_view mark) { return text.starts_with(mark); });
+  };
   std::string_view name = trimmed(frame);
   if (name.starts_with("at ")) name.remove_prefix(3);
-  return std::ranges::any_of(
-             kMarks, [&](std::string_view mark) { return frame.find(mark) != frame.npos; }) ||
-         std::ranges::any_of(kPackages,
-                             [&](std::string_view package) { return name.starts_with(package); });
+  if (begins_with_one_of(name, kBeginnings)) return true;
+  constexpr std::string_view kSigns = "/ (<";
+  for (std::size_t at = frame.find_first_of(kSigns); at != frame.npos;
+       at = frame.find_first_of(kSigns, at + 1)) {
+    if (begins_with_one_of(frame.substr(at + 1), library_marks(frame[at]))) return true;
+  }
+  return false;
 }
 
 /// Whether the line is not a frame, but "TYPE: MESSAGE", as the first line of Node's stacks.

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <charconv>
+#include <ranges>
 #include <vector>
 
 #include "base/text.hpp"
@@ -17,19 +18,23 @@ namespace {
 /// How much is said of a group.
 constexpr std::size_t kQueuesOfErrorMax = 50;
 constexpr std::size_t kTypesOfErrorMax = 10;
+/// Of a group in more queues, so many are compared with the beginning of a name.
+constexpr std::size_t kQueuesReadMax = 1'000;
 constexpr std::size_t kTextBytesMax = 300;
 /// The types of a group are those of so many of its jobs, the newest of each state.
 constexpr std::size_t kJobsReadMax = 20;
 constexpr std::size_t kHours = 24;
 
 /// What an answer may cost, in steps of about a tenth of a microsecond, and what its parts do: to
-/// pass a group or one of its queues, to read the type of a job, to make out the texts of a group,
-/// and to show it.
+/// pass a group or one of its queues, to read the type of a job, to make out the message of a
+/// group, and to show it.
 constexpr std::size_t kStepsMax = 8'000;
 constexpr std::size_t kGroupSteps = 1;
 constexpr std::size_t kJobSteps = 4;
-constexpr std::size_t kTextSteps = 50;
+constexpr std::size_t kMessageSteps = 25;
 constexpr std::size_t kShowSteps = 80;
+/// So many bytes of a backtrace, or of the type of a job, cost one step.
+constexpr std::size_t kBytesAStep = 24;
 
 struct ErrorSearch {
   std::optional<FailureGroups::Place> after;
@@ -153,9 +158,10 @@ class ErrorPage {
     };
     if (!search_.type.empty() && std::ranges::none_of(types, is_of_type)) return;
     const Failure& failure = *view_.jobs().find_unread(group.sample())->failure();
-    steps_ += kTextSteps;
     const std::vector<std::string> queues = queues_of(group);
+    steps_ += kMessageSteps;
     const std::string message(cut(normalized_message(failure.message), kTextBytesMax));
+    for (const std::string& lines : failure.backtrace) steps_ += lines.size() / kBytesAStep;
     const std::string frame(cut(normalized_frame(failure), kTextBytesMax));
     if (!search_.match.empty()) {
       const auto has_match = [&](std::string_view text) {
@@ -174,6 +180,7 @@ class ErrorPage {
     shown["frame"] = text_or_null(frame);
     shown["queues"] = queues;
     types.resize(std::min(types.size(), kTypesOfErrorMax));
+    for (std::string& type : types) type.resize(cut(type, kTextBytesMax).size());
     shown["types"] = types;
   }
 
@@ -183,10 +190,11 @@ class ErrorPage {
       const Queue* const queue = view_.queues().find(search_.queue);
       return queue != nullptr && group.queues.contains(queue->id);
     }
-    return std::ranges::any_of(group.queues, [this](const auto& each) {
-      steps_ += kGroupSteps;
-      return is_wanted(view_.queues().at(each.first).name, search_.queue);
-    });
+    return std::ranges::any_of(
+        group.queues | std::views::take(kQueuesReadMax), [this](const auto& each) {
+          steps_ += kGroupSteps;
+          return is_wanted(view_.queues().at(each.first).name, search_.queue);
+        });
   }
 
   /// Up to `kQueuesOfErrorMax` of them.
@@ -207,10 +215,12 @@ class ErrorPage {
     for (const JobState state : FailureGroups::kSampled) {
       const JobsByState::Order& jobs = group.jobs.of(state);
       for (auto at = jobs.rbegin(); at != jobs.rend() && left > 0; ++at, --left) {
-        steps_ += kJobSteps;
         const Job& job = *view_.jobs().find_unread(at->id);
         if (!job.has_body()) continue;
         std::string type = call_.site.format.type_of(job).name;
+        steps_ += kJobSteps + type.size() / kBytesAStep;
+        if (steps_ > kStepsMax) left = 1;  // nobody has so long types by mistake
+        type.resize(cut(type, kFilterBytesMax).size());
         const auto place = std::ranges::lower_bound(types, type);
         if (place == types.end() || *place != type) types.insert(place, std::move(type));
       }

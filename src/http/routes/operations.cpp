@@ -182,9 +182,12 @@ Response start_operation(const Call& call) {
   JobFilter rest = *filter;
   if (!queue.empty()) rest.queue.reset();
   rest.bid.reset();
-  if (!filter->bid) rest.group.reset();
-  // Jobs are spread by how many were changed of how many there are.
-  if (*spread != Duration{} && !rest.is_empty() && !members.contains("at_most")) {
+  // Jobs are spread by how many were changed of how many there are: of a queue, a batch or a group
+  // of failures that number is known.
+  JobFilter unknown = rest;
+  if (queue.empty() && !filter->bid) unknown.group.reset();
+  const bool is_number_known = unknown.is_empty() && (queue.empty() || !filter->bid);
+  if (*spread != Duration{} && !is_number_known && !members.contains("at_most")) {
     return refuse(400, "spread_s with this filter requires at_most, the number of jobs that match");
   }
   JobMatcher matches = make_matcher(rest, body_reading(call.site), now);

@@ -394,6 +394,7 @@ Invocation read_invocation(const std::vector<std::string>& given, server::Config
   if (!parser.serve.is_given()) {
     return refuse("a command is missing, for example serve; see millrace --help");
   }
+  if (const auto flag = flag_without_value(arguments)) return refuse(*flag + " needs a value");
   return read_serve(parser, config_file);
 }
 

@@ -166,7 +166,7 @@ export const cases = [
       await row(page, "SendMail").waitFor();
       assert.match(page.url(), /state=dead&type=SendMail&failed_since_ms/);
       await page.goto(`${test.server.base}types/Never`);
-      await page.getByText("Nothing is recorded of this type.").waitFor();
+      await page.getByText("No runs of this type have been recorded").waitFor();
     },
   },
   {

@@ -106,6 +106,7 @@ TEST_CASE("operations: a spread over an unknown number of jobs is refused") {
   };
   CHECK(status({{"error", "time"}}) == 400);
   CHECK(status({{"queue", "fail*"}}) == 400);
+  CHECK(status({{"queue", "failing"}, {"group", group}}) == 400);
   CHECK(status({{"error", "time"}, {"at_most", 1}}) == 202);
   // Of these it is known.
   CHECK(status(Json::object()) == 202);

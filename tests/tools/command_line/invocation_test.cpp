@@ -355,6 +355,8 @@ TEST_CASE("config: --insecure names ports") {
         "--insecure: unknown port 'all': use beanstalk, faktory or web, separated by commas");
   CHECK(refusal({"--insecure=web,"}) ==
         "--insecure: unknown port '': use beanstalk, faktory or web, separated by commas");
+  // As of `--insecure=$PORTS` without PORTS.
+  CHECK(refusal({"--insecure="}) == "--insecure= needs a value");
   const Variable variable("MILLRACE_INSECURE", "faktory,web");
   CHECK((serve({}).insecure == OpenPorts{.faktory = true, .web = true}));
 }

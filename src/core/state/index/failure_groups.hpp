@@ -22,7 +22,7 @@ class FailureGroups {
     absl::btree_map<QueueId, std::uint64_t> queues;  ///< how many of them are of which queue
     /// The first failures of all jobs that were in the group, since it is not empty.
     Time first_at = kNever;
-    Time last_at{};
+    Time last_at = Time::min();
 
     /// A job to look at: the newest of the first state of `kSampled` that has one.
     [[nodiscard]] JobId sample() const;
