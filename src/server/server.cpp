@@ -108,10 +108,18 @@ bool is_open_to_others(const PortSocket& socket) {
   return socket && !socket->is_local();
 }
 
-Problem refuse_to_open(const std::string& name, const BoundSocket& socket) {
-  return Problem{"refusing to open the " + name + " port on " + socket.address().text() +
-                 ", since other machines could use it without a password; --insecure=" + name +
-                 " allows it"};
+/// `open`: all that would be open without a password then.
+Problem refuse_to_open(const std::vector<std::string>& refused,
+                       const std::vector<std::string>& open) {
+  std::string named;
+  for (const std::string& port : refused) {
+    named += (named.empty() ? "the " : ", the ") + port + " port";
+  }
+  const bool can_have_password = refused != std::vector<std::string>{"beanstalk"};
+  return Problem{"refusing to open " + named +
+                 ": other machines could connect without a password; " +
+                 (can_have_password ? "set one for faktory and web (FAKTORY_PASSWORD), or " : "") +
+                 "allow it with --insecure=" + join(open)};
 }
 
 }  // namespace
@@ -211,6 +219,7 @@ Outcome<Server::Sockets> Server::bind(const Options& options, Sockets given, con
   };
   const OpenPorts& insecure = options.config.insecure;
   const bool has_password = !options.secrets.password.empty();
+  std::vector<std::string> refused;
   std::vector<std::string> open;
   for (const auto& port :
        {Port{"beanstalk", sockets.beanstalk, false, insecure.beanstalk},
@@ -218,9 +227,10 @@ Outcome<Server::Sockets> Server::bind(const Options& options, Sockets given, con
         Port{"web", sockets.web, has_password || !options.config.web_password.empty(),
              insecure.web}}) {
     if (!is_open_to_others(port.socket) || port.has_password) continue;
-    if (!port.may_be_open) return refuse_to_open(port.name, *port.socket);
+    if (!port.may_be_open) refused.emplace_back(port.name);
     open.emplace_back(port.name);
   }
+  if (!refused.empty()) return refuse_to_open(refused, open);
   if (!open.empty()) log.routine("open_without_password", {{"ports", join(open)}});
   return sockets;
 }

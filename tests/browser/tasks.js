@@ -39,7 +39,7 @@ const TASKS = [
     async run({ page, click }) {
       await click(page.getByRole("link", { name: "Errors" }).first());
       await click(page.getByRole("link", { name: "Timeout", exact: true }));
-      await page.getByRole("heading", { name: "Newest job" }).waitFor();
+      await page.getByRole("heading", { name: "Newest failed job" }).waitFor();
       await click(page.getByRole("button", { name: "Retry all" }));
       await click(page.getByRole("dialog").getByRole("button", { name: /^Retry/ }));
       await page.getByText(/Done: \d+ jobs retried/).waitFor();

@@ -107,9 +107,15 @@ TEST_CASE("server: ports open to other machines need a password or --insecure") 
   CHECK(Opened({.beanstalk = all, .faktory = all, .insecure = two}).outcome);
   CHECK_FALSE(Opened({.beanstalk = all, .faktory = all, .insecure = {.beanstalk = true}}).outcome);
   // That beanstalk has no password opens no port that could have one.
-  CHECK(Opened({.beanstalk = all, .web = all, .insecure = two})
-            .outcome.error()
-            .text.find("--insecure=web") != std::string::npos);
+  const auto problem = [](Ports ports) { return Opened(std::move(ports)).outcome.error().text; };
+  CHECK(problem({.beanstalk = all, .web = all, .insecure = two}) ==
+        "refusing to open the web port: other machines could connect without a password; set one "
+        "for faktory and web (FAKTORY_PASSWORD), or allow it with --insecure=beanstalk,web");
+  CHECK(problem({.beanstalk = all, .password = "secret"}) ==
+        "refusing to open the beanstalk port: other machines could connect without a password; "
+        "allow it with --insecure=beanstalk");
+  CHECK(problem({.beanstalk = all, .faktory = all}).find("the beanstalk port, the faktory port:") !=
+        std::string::npos);
 }
 
 TEST_CASE("server: what the journal holds is there when the first client comes") {

@@ -75,11 +75,11 @@ async function load({ args: [group], params, state: memory }, signal) {
   let isThrough = true;
   for (const state of [...STATES, ...AGAIN])
     isThrough = (await countState(state, query, sums, goesOn, signal)) && isThrough;
-  const jobs = [];
-  for (const state of STATES)
-    if (sums.states[state] > 0) jobs.push(await latest(state, query, goesOn, signal));
+  // One that has failed last, or else one that was retried: it says what the error is.
+  const of = (state) => sums.states[state] > 0 && latest(state, query, goesOn, signal);
+  let jobs = (await Promise.all(STATES.map(of))).filter(Boolean);
+  if (jobs.length === 0) jobs = (await Promise.all(AGAIN.map(of))).filter(Boolean);
   const [newest] = jobs
-    .filter(Boolean)
     .sort((a, b) => Date.parse(b.enqueued_at) - Date.parse(a.enqueued_at));
   // It may have left the group meanwhile.
   const job = newest && (await get(`jobs/${newest.id}`, {}, { signal }).catch(() => null));
@@ -119,7 +119,7 @@ function sample(job) {
   const { error } = job;
   const failedAt = job.attempts.at(-1)?.ended_at;
   return section(
-    "Newest job",
+    "Newest failed job",
     null,
     h("p", {}, jobLink(job), " ", stateBadge(job.state), failedAt && [" failed ", ago(failedAt)]),
     job.args && h("p", { class: "args" }, args(job)),
@@ -182,6 +182,8 @@ export default {
         chip,
         nothing(ctx, group, error, retried(states, { group, type }, atLeast)),
         chartOf(ctx.params, group, series),
+        job && sample(job),
+        job && attempts(job),
       ];
     const again = retried(states, { group, type }, atLeast);
     const those = { states: ["retrying", "dead"], group, ...(type && { type }) };

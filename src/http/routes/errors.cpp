@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <charconv>
-#include <ranges>
 #include <vector>
 
 #include "base/text.hpp"
@@ -80,7 +79,10 @@ Outcome<ErrorSearch> read_error_search(const Request& request) {
 class ErrorPage {
  public:
   ErrorPage(const Call& call, const ErrorSearch& search)
-      : call_(call), view_(call.site.broker.view()), search_(search) {}
+      : call_(call),
+        view_(call.site.broker.view()),
+        search_(search),
+        pattern_(pattern_of(search.match)) {}
 
   Json collect() {
     const FailureGroups& failures = view_.orders().failures();
@@ -127,10 +129,7 @@ class ErrorPage {
     pass(place);
     const FailureSeries::Name& name = *call_.site.failures.name(place.group);
     if (!search_.queue.empty() || !search_.type.empty()) return;
-    if (!contains_ignoring_case(name.type, search_.match) &&
-        !contains_ignoring_case(name.message, search_.match)) {
-      return;
-    }
+    if (!says(name.type, name.message)) return;
     steps_ += kShowSteps;
     Json shown = {
         {"group", hex(place.group)},
@@ -169,8 +168,7 @@ class ErrorPage {
       };
       const bool is_named =
           std::ranges::any_of(types, has_match) || std::ranges::any_of(queues, has_match);
-      if (!is_named && !has_match(failure.errtype) && !has_match(message) && !has_match(frame))
-        return;
+      if (!is_named && !says(failure.errtype, message) && !has_match(frame)) return;
     }
     steps_ += kShowSteps;
     shown_.push_back(show(place, group));
@@ -184,17 +182,32 @@ class ErrorPage {
     shown["types"] = types;
   }
 
+  /// A message may also be looked for as somebody has read it, perhaps with its type before it.
+  [[nodiscard]] bool says(std::string_view type, std::string_view message) const {
+    return contains_ignoring_case(type, search_.match) ||
+           contains_ignoring_case(message, search_.match) ||
+           (!pattern_.empty() && contains_ignoring_case(concat(type, ": ", message), pattern_));
+  }
+
+  /// What the text looks for in messages without what differs from job to job; empty: too little.
+  [[nodiscard]] static std::string pattern_of(std::string_view match) {
+    constexpr std::ptrdiff_t kLettersMin = 5;
+    std::string pattern = normalized_message(match);
+    return std::ranges::count_if(pattern, is_letter) < kLettersMin ? std::string() : pattern;
+  }
+
   [[nodiscard]] bool is_of_queue(const FailureGroups::Group& group) {
     if (search_.queue.empty()) return true;
     if (!search_.queue.ends_with('*')) {
       const Queue* const queue = view_.queues().find(search_.queue);
       return queue != nullptr && group.queues.contains(queue->id);
     }
-    return std::ranges::any_of(
-        group.queues | std::views::take(kQueuesReadMax), [this](const auto& each) {
-          steps_ += kGroupSteps;
-          return is_wanted(view_.queues().at(each.first).name, search_.queue);
-        });
+    std::size_t left = kQueuesReadMax;
+    for (auto at = group.queues.begin(); at != group.queues.end() && left > 0; ++at, --left) {
+      steps_ += kGroupSteps;
+      if (is_wanted(view_.queues().at(at->first).name, search_.queue)) return true;
+    }
+    return false;
   }
 
   /// Up to `kQueuesOfErrorMax` of them.
@@ -266,6 +279,7 @@ class ErrorPage {
   const Call& call_;
   const View& view_;
   const ErrorSearch& search_;
+  std::string pattern_;
   Json shown_ = Json::array();
   FailureGroups::Place last_{};  ///< that was looked at
   std::size_t looked_at_ = 0;

@@ -28,7 +28,7 @@ export const cases = [
   ...accessibleCases("an error", "", fill, async (page, { base }, look) => {
     await page.goto(`${base}errors`);
     await page.getByRole("link", { name: "Timeout", exact: true }).click();
-    await page.getByRole("heading", { name: "Newest job" }).waitFor();
+    await page.getByRole("heading", { name: "Newest failed job" }).waitFor();
     await look("group");
   }),
   {

@@ -173,8 +173,13 @@ class AddressTest(CliTest):
             with self.subTest(arguments):
                 self.refusal(*arguments, status=USAGE)
 
-    def test_a_server_ignores_the_variables_of_verbs_in_silence(self):
-        server = self.serve(env={"MILLRACE_URL": "http://x", "MILLRACE_PASSWORD": "x"})
+    def test_a_server_names_the_password_of_verbs_if_it_has_none_itself(self):
+        variables = {"MILLRACE_URL": "http://x", "MILLRACE_PASSWORD": "x"}
+        server = self.serve(env=variables)
+        self.assertIn("config_ignored key=MILLRACE_PASSWORD", server.error_text())
+        self.assertNotIn("MILLRACE_URL", server.error_text())
+        server.kill()
+        server = self.serve(env=variables | {"FAKTORY_PASSWORD": "secret"})
         self.assertNotIn("MILLRACE_", server.error_text())
 
 

@@ -73,6 +73,12 @@ TEST_CASE("errors: are found by text, queue and type of job, page by page") {
   CHECK(messages("&queue=failing&type=Sync") == "late;");
   CHECK(messages("&queue=fail*&match=two") == "two are refused;");
   CHECK(messages("&queue=other").empty());
+  // As somebody reads it in a log.
+  web.fail("Sync", "no user 17 in 'crm'");
+  CHECK(messages("&match=No user 99 in 'mail'") == "no user # in #;");
+  CHECK(messages("&match=Oops: no user 1") == "no user # in #;");
+  CHECK(messages("&match=user x").empty());
+  CHECK(messages("&match=17").empty());
 }
 
 TEST_CASE("errors: of long types and many queues a part is read") {
