@@ -58,7 +58,7 @@ void count_down(Count& count) {
 
 }  // namespace
 
-void JobOrders::enter(const Job& job, JobSlot slot) {
+void JobOrders::enter(const Job& job, JobSlot slot, const Attempts* attempts) {
   // A reservation exists exactly while the job is reserved.
   CHECK((job.reservation() != nullptr) == (job.state == JobState::kReserved));
   Queue& queue = queues_.at(job.queue);
@@ -68,7 +68,7 @@ void JobOrders::enter(const Job& job, JobSlot slot) {
     ++queue.expiring_count;
   }
   if (is_member(job)) members_.enter(job, slot);
-  failures_.enter(job, slot);
+  failures_.enter(job, slot, attempts);
   switch (job.state) {
     case JobState::kReady:
       add(queue.ready, ready_entry(job, slot));

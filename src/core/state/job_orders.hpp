@@ -30,8 +30,8 @@ class JobOrders {
   JobOrders(const JobOrders&) = delete;
   JobOrders& operator=(const JobOrders&) = delete;
 
-  /// To be called after the job came into being or changed.
-  void enter(const Job& job, JobSlot slot);
+  /// To be called after the job came into being or changed. `attempts`: its own, or null.
+  void enter(const Job& job, JobSlot slot, const Attempts* attempts);
   /// To be called before the job changes or is removed: its entries are found by its fields. `next`
   /// is the state in which it enters at once; nullopt: it is removed.
   void leave(const Job& job, JobSlot slot, std::optional<JobState> next);

@@ -107,7 +107,7 @@ class Jobs {
   [[nodiscard]] std::uint32_t name_hash(const Job& job, const JobAdded& record) const;
   void erase(JobSlot slot);
   void enter_orders(const Job& job, JobSlot slot) {
-    orders_.enter(job, slot);
+    orders_.enter(job, slot, attempts_of(job));
     if (job.has_mark(job_marks::kBodyUnreadable)) ++unreadable_count_;
     if (!job.features || !job.has_mark(job_marks::kHoldsLock)) return;
     take_lock(slot);

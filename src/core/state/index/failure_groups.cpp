@@ -13,17 +13,37 @@ std::uint64_t group_of(const Job& job) {
   return job.failure() == nullptr ? 0 : failure_group_number(*job.failure());
 }
 
+Time last_failed_at(const Failure& failure, const Attempts* attempts) {
+  Time last = failure.failed_at;
+  if (attempts == nullptr) return last;
+  for (const Attempt& each : attempts->list) {
+    if (each.has_failure) last = each.ended;
+  }
+  return last;
+}
+
+/// As far as its attempts tell. The last one has no texts of its own: they are the failure's.
+bool has_one_errtype(const Failure& failure, const Attempts* attempts) {
+  return attempts == nullptr || std::ranges::none_of(attempts->list, [&](const Attempt& each) {
+           return !each.errtype.empty() && each.errtype != failure.errtype;
+         });
+}
+
 }  // namespace
 
-void FailureGroups::enter(const Job& job, JobSlot slot) {
+void FailureGroups::enter(const Job& job, JobSlot slot, const Attempts* attempts) {
   const std::uint64_t left = std::exchange(left_, 0);
   const std::uint64_t number = group_of(job);
   if (number != 0) {
     Group& group = groups_[number];
     group.jobs.enter(job, slot);
     ++group.queues[job.queue];
-    group.first_at = std::min(group.first_at, job.failure()->failed_at);
-    group.last_at = std::max(group.last_at, job.failure()->failed_at);
+    const Time last = last_failed_at(*job.failure(), attempts);
+    group.last_at = std::max(group.last_at, last);
+    if (left != number) {
+      const bool is_first = left == 0 && has_one_errtype(*job.failure(), attempts);
+      group.first_at = std::min(group.first_at, is_first ? job.failure()->failed_at : last);
+    }
   }
   if (left == number) return;
   if (number != 0) resize(number, +1);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/model/features/attempt.hpp"
 #include "core/model/job.hpp"
 #include "core/state/index/jobs_by_state.hpp"
 
@@ -20,7 +21,8 @@ class FailureGroups {
     JobsByState jobs;
     std::size_t size = 0;                            ///< of `jobs`, all states
     absl::btree_map<QueueId, std::uint64_t> queues;  ///< how many of them are of which queue
-    /// The first failures of all jobs that were in the group, since it is not empty.
+    /// The first and the last failure of jobs that were in the group, since it is not empty. Of a
+    /// job that comes whole from the log, the first one is that of its type of error.
     Time first_at = kNever;
     Time last_at = Time::min();
 
@@ -45,8 +47,8 @@ class FailureGroups {
   using Order = absl::btree_set<Place>;
 
   /// Jobs that have not failed are passed over. To be called when a job has its state, and before
-  /// it changes; `is_removed`: it does not enter again at once.
-  void enter(const Job& job, JobSlot slot);
+  /// it changes; `is_removed`: it does not enter again at once. `attempts`: of the job, or null.
+  void enter(const Job& job, JobSlot slot, const Attempts* attempts);
   void leave(const Job& job, JobSlot slot, bool is_removed);
 
   [[nodiscard]] const Order& by_size() const { return by_size_; }
