@@ -224,6 +224,15 @@ void lose_bodies(InMemoryServer& server) {
   }
 }
 
+void mark_errors(InMemoryServer& server) {
+  AdminOperations& admin = server.broker().admin();
+  const Time now = server.now();
+  CHECK(admin.mark_error(1, {.muted_until = now + 24h, .note = "one", .noted_at = now}, now));
+  CHECK(admin.mark_error(2, {.muted_below = 300}, now));
+  CHECK(admin.mark_error(3, {.note = "gone", .noted_at = now}, now));
+  CHECK(admin.mark_error(3, {}, now));
+}
+
 std::string number(Time time) {
   return std::to_string(time.time_since_epoch().count());
 }
@@ -288,6 +297,16 @@ std::string tell_throttles(const View& view) {
       text += " per_key=" + std::to_string(throttle.by_hand->per_key);
     }
     text += "\n";
+  });
+  return text;
+}
+
+std::string tell_marks(const ErrorMarks& marks) {
+  std::string text;
+  marks.each([&text](std::uint64_t group, const ErrorMark& mark) {
+    text += "error " + std::to_string(group) + " muted_until=" + number(mark.muted_until) +
+            " muted_below=" + std::to_string(mark.muted_below) + " '" + mark.note +
+            "' noted_at=" + number(mark.noted_at) + "\n";
   });
   return text;
 }
@@ -383,6 +402,7 @@ std::vector<std::string> record_life() {
   work_with_features(server);
   work_with_lost_workers(server);
   lose_bodies(server);
+  mark_errors(server);
   return server.take_batches();
 }
 
@@ -412,7 +432,8 @@ std::string tell(const View& view) {
             " failed=" + std::to_string(day.failed) + "\n";
   }
   text += tell_batches(view) + tell_cron(view) + tell_throttles(view);
-  text += tell_pushes(view.ended_pushes()) + tell_finished(view.finished());
+  text += tell_marks(view.error_marks()) + tell_pushes(view.ended_pushes()) +
+          tell_finished(view.finished());
   if (view.tracks().size() > 0) text += "tracks " + std::to_string(view.tracks().size()) + "\n";
   return text;
 }

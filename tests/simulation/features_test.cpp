@@ -128,6 +128,14 @@ TEST_CASE("simulation: a track that is lost in a crash is found") {
   CHECK(is_found({.wrap_journal = broken::tracks_lost()}));
 }
 
+TEST_CASE("simulation: what was said of an error and is lost in a crash is found") {
+  CHECK(is_found({.wrap_journal = broken::marks_lost()}));
+}
+
+TEST_CASE("simulation: what was said of an error and is lost in compaction is found") {
+  CHECK(is_found({.wrap_journal = broken::marks_lost_in_compaction()}));
+}
+
 TEST_CASE("simulation: a callback that is lost in a crash is found") {
   CHECK(is_found({.wrap_journal = broken::callbacks_lost()}));
 }

@@ -100,6 +100,7 @@ FeatureTotals& FeatureTotals::operator+=(const FeatureTotals& other) {
   batches_dropped += other.batches_dropped;
   callbacks += other.callbacks;
   limits_by_hand += other.limits_by_hand;
+  marks += other.marks;
   jobs_lost += other.jobs_lost;
   slots_reclaimed += other.slots_reclaimed;
   pushes_repeated += other.pushes_repeated;
@@ -151,6 +152,7 @@ World::World(Options options)
       steps_random_(~options_.seed),
       spreads_random_(options_.seed + 0x5b4ead),
       moves_random_(options_.seed + 0x303e5),
+      marks_random_(options_.seed + 0xe7707),
       workload_(random_, options_.sizes ? *options_.sizes : draw_sizes(random_, options_.seed)),
       disk_(platter_, random_),
       conversation_(
@@ -282,6 +284,7 @@ void World::act() {
   const bool has_limits = workload_.sizes().has_features && !process_->turn.is_paused();
   if (has_limits && random_.one_in(200)) set_limits_by_hand();
   // A siege is about what clients do to a disk.
+  if (!workload_.sizes().is_siege && marks_random_.one_in(60)) mark_error();
   if (!workload_.sizes().is_siege && spreads_random_.one_in(60)) spread_retries();
   if (workload_.moves_jobs() && moves_random_.one_in(40)) move_jobs();
   if (kind < 70) {
@@ -432,6 +435,26 @@ void World::set_limits_by_hand() {
   ++totals_.features.limits_by_hand;
   tell("an operator sets limits of " + name);
   poll();
+}
+
+/// Of one of a few errors, whether it has occurred or not.
+void World::mark_error() {
+  if (process_->turn.is_paused()) return;
+  const std::uint64_t error = marks_random_.between(1, 4);
+  ModelMark mark;
+  if (marks_random_.one_in(2)) mark.note = std::string(marks_random_.below(40), 'n');
+  if (marks_random_.one_in(3)) mark.muted_until = now_ + 100s;
+  if (marks_random_.one_in(3)) mark.muted_below = marks_random_.below(300);
+  ErrorMark asked{.muted_until = mark.muted_until,
+                  .muted_below = mark.muted_below,
+                  .note = mark.note,
+                  .noted_at = mark.note.empty() ? Time{} : now_};
+  const bool is_set =
+      static_cast<bool>(process_->broker.admin().mark_error(error, std::move(asked), now_));
+  demand(is_set == model_.mark_error(error, mark), "a mark of an error is refused, or not");
+  process_->turn.request();
+  ++totals_.features.marks;
+  tell("an operator marks error " + std::to_string(error));
 }
 
 /// An administrator retries all jobs that have failed. They come back over some time.

@@ -39,6 +39,7 @@ struct FeatureTotals {
   std::uint64_t batches_dropped = 0;
   std::uint64_t callbacks = 0;
   std::uint64_t limits_by_hand = 0;
+  std::uint64_t marks = 0;               ///< of errors, that were set or removed
   std::uint64_t jobs_lost = 0;           ///< by workers that were gone
   std::uint64_t slots_reclaimed = 0;     ///< since their worker was gone
   std::uint64_t pushes_repeated = 0;     ///< that added no job
@@ -216,6 +217,7 @@ class World {
   void set_limits();
   void set_worker_rules();
   void set_limits_by_hand();
+  void mark_error();
   void spread_retries();
   void move_jobs();
   void forget_delays(const std::map<JobId, std::uint32_t>& former);
@@ -275,6 +277,7 @@ class World {
   Random steps_random_;
   Random spreads_random_;  ///< of its own for the same reason
   Random moves_random_;    ///< the same
+  Random marks_random_;    ///< the same
   Workload workload_;
   journal::SimulatedDisk platter_;
   FaultyDisk disk_;

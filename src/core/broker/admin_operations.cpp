@@ -152,7 +152,7 @@ Answer<Done> AdminOperations::set_throttle(std::string_view name, const Throttle
   const ThrottleTable& throttles = parts_.ledger.store().throttles().table();
   const Throttle* const known = throttles.find(name);
   const bool is_new = known == nullptr || !known->by_hand;
-  if (is_new && throttles.by_hand_count() >= kThrottlesByHandMax) return Refusal::kTooManyQueues;
+  if (is_new && throttles.by_hand_count() >= kThrottlesByHandMax) return Refusal::kTooMany;
   parts_.ledger.commit(ThrottleChanged{.queue = name,
                                        .is_by_hand = true,
                                        .limits = limits,
@@ -167,6 +167,30 @@ Answer<Done> AdminOperations::remove_throttle(std::string_view name, Time now) {
   parts_.ledger.commit(ThrottleRemoved{.queue = name});
   parts_.slots.refresh(name, now);
   return Done{};
+}
+
+Answer<Done> AdminOperations::mark_error(std::uint64_t group, ErrorMark mark, Time now) {
+  CHECK(mark.note.size() <= kErrorNoteBytesMax);
+  const ErrorMarks& marks = parts_.ledger.store().error_marks();
+  const ErrorMark* const known = marks.find(group);
+  if (mark.is_over(now)) {
+    if (known != nullptr) parts_.ledger.commit(ErrorUnmarked{group});
+    return Done{};
+  }
+  if (!parts_.admission.admits_growth()) return Refusal::kNoRoom;
+  if (known == nullptr && marks.count() >= kErrorMarksMax) forget_marks(now);
+  if (known == nullptr && marks.count() >= kErrorMarksMax) return Refusal::kTooMany;
+  parts_.ledger.commit(ErrorMarked{group, std::move(mark)});
+  return Done{};
+}
+
+void AdminOperations::forget_marks(Time now) {
+  const ErrorMarks& marks = parts_.ledger.store().error_marks();
+  std::vector<std::uint64_t> over;
+  marks.each([&](std::uint64_t group, const ErrorMark& mark) {
+    if (mark.is_over(now)) over.push_back(group);
+  });
+  for (const std::uint64_t group : over) parts_.ledger.commit(ErrorUnmarked{group});
 }
 
 Answer<Worker::State> AdminOperations::order_worker(std::string_view wid, Worker::State asked,

@@ -8,6 +8,7 @@
 
 #include "core/broker/jobs/retry_policy.hpp"
 #include "core/broker/requests.hpp"
+#include "core/model/features/error_mark.hpp"
 #include "core/model/features/throttle_limits.hpp"
 #include "core/model/refusal.hpp"
 #include "core/model/types.hpp"
@@ -99,6 +100,13 @@ class AdminOperations {
   /// The configuration counts again. Refused: no operator set limits for it.
   Answer<Done> remove_throttle(std::string_view name, Time now);
 
+  // ---- errors -----------------------------------------------------------------------------------
+
+  /// All that is said of the errors of the group from now on; a mark that is over says nothing. The
+  /// note is at most `kErrorNoteBytesMax` long. Recorded. Refused: one more than `kErrorMarksMax`;
+  /// while records must not grow.
+  Answer<Done> mark_error(std::uint64_t group, ErrorMark mark, Time now);
+
   // ---- workers ----------------------------------------------------------------------------------
 
   /// Sets the state that the worker is told at its next beat; as in `WorkerOperations::beat` it
@@ -106,6 +114,9 @@ class AdminOperations {
   Answer<Worker::State> order_worker(std::string_view wid, Worker::State asked, Time now);
 
  private:
+  /// Those that are over.
+  void forget_marks(Time now);
+
   BrokerParts& parts_;
 };
 

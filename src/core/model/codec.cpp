@@ -109,6 +109,7 @@ class Decoder {
   }
   void operator()(KeyedHash& hash) { take(hash); }
   void operator()(LockSecret& secret) { take(secret); }
+  void operator()(ErrorMark& mark) { take(mark); }
   void operator()(Time& time) { time = Time{Duration{signed_number()}}; }
 
   template <typename String>

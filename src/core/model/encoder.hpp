@@ -240,6 +240,7 @@ class Encoder {
   }
   MILLRACE_INLINE void operator()(const KeyedHash& hash) { put(hash); }
   void operator()(const LockSecret& secret) { put(secret); }
+  void operator()(const ErrorMark& mark) { put(mark); }
   MILLRACE_INLINE void operator()(const JobFields& job) { put(job); }
   void operator()(const ThrottleLimits& limits) { put(limits); }
   void operator()(const JobBatchFields& batch) { put(batch); }

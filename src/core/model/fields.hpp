@@ -436,6 +436,22 @@ void each_field(Of<CronRemoved> auto& record, Visit& visit) {
 }
 
 template <typename Visit>
+void each_field(Of<ErrorMark> auto& mark, Visit& visit) {
+  visit_all<ErrorMark>(visit, mark.muted_until, mark.muted_below,
+                       Text{mark.note, kErrorNoteBytesMax}, mark.noted_at);
+}
+
+template <typename Visit>
+void each_field(Of<ErrorMarked> auto& record, Visit& visit) {
+  visit_all<ErrorMarked>(visit, Word{record.group}, record.mark);
+}
+
+template <typename Visit>
+void each_field(Of<ErrorUnmarked> auto& record, Visit& visit) {
+  visit_all<ErrorUnmarked>(visit, Word{record.group});
+}
+
+template <typename Visit>
 void each_field(Of<TrackChanged> auto& record, Visit& visit) {
   visit_all<TrackChanged>(visit, Text{record.jid, kJidBytesMax}, Byte{record.percent, kNoPercent},
                           Text{record.desc, kTrackDescBytesMax}, record.updated_at,

@@ -9,6 +9,7 @@
 
 #include "core/model/features/attempt.hpp"
 #include "core/model/features/cron_run.hpp"
+#include "core/model/features/error_mark.hpp"
 #include "core/model/features/job_batch.hpp"
 #include "core/model/features/lock_secret.hpp"
 #include "core/model/features/throttle_limits.hpp"
@@ -290,11 +291,30 @@ struct JobFinished {
   bool operator==(const JobFinished&) const = default;
 };
 
-using Record =
-    std::variant<JobAdded, JobChanged, JobRemoved, QueueChanged, CountersChanged, HistoryChanged,
-                 JobBatchAdded, JobBatchChanged, JobBatchRemoved, TrackChanged, TrackRemoved,
-                 CronChanged, CronRemoved, ThrottleChanged, ThrottleRemoved, LockSecretDrawn,
-                 AttemptEnded, ClockRead, PushEnded, PushForgotten, JobFinished>;
+/// All that people have said of an error.
+struct ErrorMarked {
+  static constexpr std::uint8_t kTag = 23;
+
+  std::uint64_t group = 0;  ///< `failure_group_number`
+  ErrorMark mark;
+
+  bool operator==(const ErrorMarked&) const = default;
+};
+
+/// Nothing is said of the error any more.
+struct ErrorUnmarked {
+  static constexpr std::uint8_t kTag = 24;
+
+  std::uint64_t group = 0;
+
+  bool operator==(const ErrorUnmarked&) const = default;
+};
+
+using Record = std::variant<JobAdded, JobChanged, JobRemoved, QueueChanged, CountersChanged,
+                            HistoryChanged, JobBatchAdded, JobBatchChanged, JobBatchRemoved,
+                            TrackChanged, TrackRemoved, CronChanged, CronRemoved, ThrottleChanged,
+                            ThrottleRemoved, LockSecretDrawn, AttemptEnded, ClockRead, PushEnded,
+                            PushForgotten, JobFinished, ErrorMarked, ErrorUnmarked>;
 
 template <typename Kind, typename OfRecord = Record>
 inline constexpr bool kIsRecordKind = false;

@@ -77,13 +77,18 @@ Time made_at(const JobFinished& finished) {
   return finished.ended_at;
 }
 
+/// The epoch: there is no note.
+Time made_at(const ErrorMarked& marked) {
+  return marked.mark.noted_at;
+}
+
 /// These have no time, or only times of the wall clock and times to come. A new kind of record has
 /// to be here or above.
 template <typename Kind>
-concept Timeless =
-    kIsRecordKind<Kind, std::variant<JobRemoved, CountersChanged, HistoryChanged, JobBatchRemoved,
-                                     TrackRemoved, CronChanged, CronRemoved, ThrottleChanged,
-                                     ThrottleRemoved, LockSecretDrawn, ClockRead, PushForgotten>>;
+concept Timeless = kIsRecordKind<
+    Kind, std::variant<JobRemoved, CountersChanged, HistoryChanged, JobBatchRemoved, TrackRemoved,
+                       CronChanged, CronRemoved, ThrottleChanged, ThrottleRemoved, LockSecretDrawn,
+                       ClockRead, PushForgotten, ErrorUnmarked>>;
 Time made_at(const Timeless auto&) {
   return Time{};
 }

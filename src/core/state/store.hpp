@@ -15,6 +15,7 @@
 #include "core/state/batches/job_batches.hpp"
 #include "core/state/features/cron_entries.hpp"
 #include "core/state/features/ended_pushes.hpp"
+#include "core/state/features/error_marks.hpp"
 #include "core/state/features/finished_jobs.hpp"
 #include "core/state/features/log_clock.hpp"
 #include "core/state/features/stored_secret.hpp"
@@ -28,8 +29,9 @@
 namespace millrace {
 
 /// The whole state that the log tells: jobs, batches of jobs, queues, totals, days, tracks, cron
-/// entries, throttles, pushes whose jobs have ended, jobs that have, the secret of locks. Records
-/// come in by `apply`, whether live, at a start or on a standby, and nothing else changes a job.
+/// entries, throttles, pushes whose jobs have ended, jobs that have, the secret of locks, marks of
+/// errors. Records come in by `apply`, whether live, at a start or on a standby, and nothing else
+/// changes a job.
 ///
 /// Each is a kind of live thing (`core/state/live_kind.hpp`), listed in `kinds`. What is said
 /// here of the log holds for every kind that is in that list.
@@ -65,6 +67,7 @@ class Store {
   [[nodiscard]] Throttles& throttles() { return throttles_; }
   [[nodiscard]] const Throttles& throttles() const { return throttles_; }
   [[nodiscard]] const CronEntries& cron() const { return cron_; }
+  [[nodiscard]] const ErrorMarks& error_marks() const { return error_marks_; }
   [[nodiscard]] const StoredSecret& lock_secret() const { return lock_secret_; }
   [[nodiscard]] Tracks& tracks() { return tracks_; }
   [[nodiscard]] const Tracks& tracks() const { return tracks_; }
@@ -119,8 +122,8 @@ class Store {
   /// `apply` does not compile. Totals are last: they end a batch (decision 5).
   static auto kinds(auto& self) {
     return std::tie(self.queues_, self.throttles_.table(), self.jobs_, self.tracks_, self.batches_,
-                    self.days_, self.cron_, self.lock_secret_, self.ended_pushes_, self.finished_,
-                    self.log_clock_, self.totals_);
+                    self.days_, self.cron_, self.error_marks_, self.lock_secret_,
+                    self.ended_pushes_, self.finished_, self.log_clock_, self.totals_);
   }
 
   Totals totals_;
@@ -130,6 +133,7 @@ class Store {
   JobBatches batches_{totals_};
   Days days_;
   CronEntries cron_;
+  ErrorMarks error_marks_;
   StoredSecret lock_secret_;
   Tracks tracks_;
   EndedPushes ended_pushes_;

@@ -25,7 +25,7 @@ RefusedJob refused_by_broker(Refusal refusal) {
     case Refusal::kExpired:
     case Refusal::kUnreadable:
     case Refusal::kLastQueue:
-    case Refusal::kTooManyQueues:
+    case Refusal::kTooMany:
       break;
   }
   CHECK(false);

@@ -412,6 +412,25 @@ TEST_CASE("record: golden bytes of a cron entry") {
   CHECK(hex_of(bytes) == "0d0165");
 }
 
+TEST_CASE("record: golden bytes of what is said of an error") {
+  const ErrorMarked marked{
+      .group = 1,
+      .mark = {.muted_until = Time{1ns}, .muted_below = 300, .note = "n", .noted_at = Time{2ns}}};
+  CHECK((round_trip(ErrorMarked(marked)) == marked));
+  CHECK((round_trip(ErrorUnmarked{.group = UINT64_MAX}) == ErrorUnmarked{.group = UINT64_MAX}));
+  std::string bytes;
+  encode(marked, bytes);
+  CHECK(hex_of(bytes) == "17010000000000000002ac02016e04");
+  bytes.clear();
+  encode(ErrorUnmarked{.group = 1}, bytes);
+  CHECK(hex_of(bytes) == "180100000000000000");
+  bytes.clear();
+  encode(ErrorMarked{.group = 1, .mark = {.note = std::string(kErrorNoteBytesMax + 1, 'n')}},
+         bytes);
+  std::string_view rest = bytes;
+  CHECK_FALSE(decode(rest));
+}
+
 TEST_CASE("record: golden bytes of a history") {
   std::string bytes;
   encode(HistoryChanged{.days = {{.day = 1, .processed = 300, .failed = 2}}}, bytes);
@@ -442,13 +461,17 @@ TEST_CASE("record: golden bytes of a removal") {
 
 TEST_CASE("record: its length is counted as it is written") {
   for (const Record& record :
-       {Record(whole_job()), Record(JobChanged{.id = 1, .fields = whole_job().fields}),
-        Record(JobRemoved{.id = 300}), Record(QueueChanged{.name = "q", .paused_until = kNever}),
+       {Record(whole_job()),
+        Record(JobChanged{.id = 1, .fields = whole_job().fields}),
+        Record(JobRemoved{.id = 300}),
+        Record(QueueChanged{.name = "q", .paused_until = kNever}),
         Record(CountersChanged{.next_id = UINT64_MAX, .day = -1}),
         Record(HistoryChanged{.days = {{.day = 20'000, .processed = 300, .failed = 2}}}),
         Record(ThrottleChanged{.queue = "q", .limits = {.concurrency = 300}, .full_at = kNever}),
-        Record(ThrottleRemoved{.queue = "q"}), Record(LockSecretDrawn{.secret = {.low = 1}}),
-        Record(ClockRead{.at = Time{1s}}), Record(whole_job_with_features()),
+        Record(ThrottleRemoved{.queue = "q"}),
+        Record(LockSecretDrawn{.secret = {.low = 1}}),
+        Record(ClockRead{.at = Time{1s}}),
+        Record(whole_job_with_features()),
         Record(PushEnded{.key = {.high = 1, .low = 2}, .job = 300, .ended_at = Time{1s}}),
         Record(PushForgotten{.key = {.high = 1, .low = 2}}),
         Record(JobFinished{.number = 300, .id = 1, .queue = "q", .wid = "wid", .name = "name"}),
@@ -457,7 +480,10 @@ TEST_CASE("record: its length is counted as it is written") {
         .kind = JobKind::kWorkUnit,
         .attempts = Attempts{{Attempt{.number = 2, .message = "m"}}}}),
         Record(AttemptEnded{.id = 1, .attempt = Attempt{.wid = "w"}}),
-        Record(CronChanged{.id = "e", .runs = {{.jid = "jid"}}}), Record(CronRemoved{.id = "e"})}) {
+        Record(CronChanged{.id = "e", .runs = {{.jid = "jid"}}}),
+        Record(CronRemoved{.id = "e"}),
+        Record(ErrorMarked{.group = 1, .mark = {.muted_until = kNever, .note = "n"}}),
+        Record(ErrorUnmarked{.group = 1})}) {
     std::string bytes;
     encode(record, bytes);
     CHECK(std::visit([](const auto& kind) { return encoded_bytes(kind); }, record) == bytes.size());

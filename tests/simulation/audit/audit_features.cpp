@@ -228,6 +228,20 @@ void compare_slots(const Store& store, const Model& model) {
   }
 }
 
+// ---- marks of errors ----------------------------------------------------------------------------
+
+void compare_marks(const ErrorMarks& marks, const Model& model) {
+  demand(marks.count() == model.facts.marks.size(), "the count of marks of errors is wrong");
+  for (const auto& [error, expected] : model.facts.marks) {
+    const std::string name = "mark of error " + std::to_string(error);
+    const ErrorMark* const mark = marks.find(error);
+    if (mark == nullptr) throw Violation(name + " is lost");
+    if (mark->muted_until != expected.muted_until) disagree(name, "time");
+    if (mark->muted_below != expected.muted_below) disagree(name, "number of jobs");
+    if (mark->note != expected.note) disagree(name, "note");
+  }
+}
+
 // ---- finished jobs ------------------------------------------------------------------------------
 
 JobEnd end_of(ModelEnd end) {
@@ -291,6 +305,7 @@ void compare_features(const Broker& broker, const Model& model) {
   compare_failures(store, model);
   compare_batches(store, model);
   compare_slots(store, model);
+  compare_marks(store.error_marks(), model);
   compare_finished(store.finished(), model);
   demand(store.tracks().size() == model.facts.tracks.size(), "the count of tracks is wrong");
   demand(store.ended_pushes().size() == model.facts.ended_pushes.size(),
@@ -320,6 +335,9 @@ std::string stored_features(const Store& store) {
     if (push != nullptr) encode(PushEnded(*push), pushes[push->key]);
   }
   for (const auto& [key, record] : pushes) bytes += record;
+  store.error_marks().each([&bytes](std::uint64_t group, const ErrorMark& mark) {
+    encode(ErrorMarked{.group = group, .mark = mark}, bytes);
+  });
   const FinishedJobs& finished = store.finished();
   if (finished.is_durable()) {
     finished.each_before(finished.end(), Time{}, [&](auto number, const FinishedJob& job) {

@@ -308,6 +308,23 @@ JournalWrap tracks_lost() {
               Held::Until::kForEver);
 }
 
+JournalWrap marks_lost() {
+  return held([](const Record& record) { return std::holds_alternative<ErrorMarked>(record); },
+              Held::Until::kForEver);
+}
+
+JournalWrap marks_lost_in_compaction() {
+  // Those that say what is said already.
+  return held(
+      [marks = std::map<std::uint64_t, ErrorMark>()](const Record& record) mutable {
+        if (const auto* const gone = std::get_if<ErrorUnmarked>(&record)) marks.erase(gone->group);
+        const auto* const marked = std::get_if<ErrorMarked>(&record);
+        return marked != nullptr &&
+               std::exchange(marks[marked->group], marked->mark) == marked->mark;
+      },
+      Held::Until::kForEver);
+}
+
 JournalWrap ended_pushes_lost() {
   return held([](const Record& record) { return std::holds_alternative<PushEnded>(record); },
               Held::Until::kForEver);

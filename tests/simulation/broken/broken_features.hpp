@@ -64,6 +64,10 @@ JournalWrap counters_in_the_next_batch();
 /// Tracks are not in the log.
 JournalWrap tracks_lost();
 
+/// Marks of errors are not in the log; or not after compaction.
+JournalWrap marks_lost();
+JournalWrap marks_lost_in_compaction();
+
 /// Pushes whose jobs have ended are not in the log.
 JournalWrap ended_pushes_lost();
 

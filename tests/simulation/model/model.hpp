@@ -103,6 +103,15 @@ struct ModelFinished {
   std::string wid;  ///< the worker that ran it to its end, also late
 };
 
+/// What an operator has said of an error.
+struct ModelMark {
+  Time muted_until{};
+  std::uint64_t muted_below = 0;
+  std::string note;
+
+  bool operator==(const ModelMark&) const = default;
+};
+
 /// By name: `kThrottledQueue`, `kLimitedType`.
 using LimitsByName = std::map<std::string, ModelLimits>;
 
@@ -115,6 +124,7 @@ struct Facts {
   int next_batch = 1;
   std::map<std::string, ModelTrack> tracks;  ///< by jid
   LimitsByName limits_by_hand;
+  std::map<std::uint64_t, ModelMark> marks;  ///< by the number of the error
   /// By jid and queue, when the job ended.
   std::map<std::pair<std::string, std::string>, Time> ended_pushes;
   /// In the order of their ends: the last ones, and all that ended together with the first of them.
@@ -203,6 +213,9 @@ class Model {
   /// An operator sets others, which win. Refused where records must not grow.
   [[nodiscard]] bool set_limits_by_hand(const std::string& name, const ModelLimits& limits,
                                         Time now);
+
+  /// One says that of an error, or nothing any more, which is never refused.
+  [[nodiscard]] bool mark_error(std::uint64_t error, const ModelMark& mark);
 
   /// An administrator retries all that are dead, or that are retrying: they become ready evenly
   /// within so long.

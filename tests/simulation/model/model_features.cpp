@@ -5,6 +5,17 @@
 
 /// Locks, times and tracks of jobs.
 namespace millrace::simulation {
+
+bool Model::mark_error(std::uint64_t error, const ModelMark& mark) {
+  if (mark == ModelMark{}) {
+    facts.marks.erase(error);
+    return true;
+  }
+  if (!takes_longer()) return false;
+  facts.marks[error] = mark;
+  return true;
+}
+
 namespace {
 
 constexpr Duration kTrackLifetime = 30min;

@@ -85,7 +85,7 @@ Answer<std::size_t> ConnectedClients::watch(ClientId id, std::string_view name) 
   const Queue* known = store_.queues().find(name);
   // Before the limit: watching a queue twice is allowed at the limit too.
   if (known != nullptr && find_watched(client, known->id)) return client.watched.size();
-  if (client.watched.size() >= kWatchedQueuesMax) return Refusal::kTooManyQueues;
+  if (client.watched.size() >= kWatchedQueuesMax) return Refusal::kTooMany;
   Queue& queue = store_.queues().at(store_.queues().open(name));
   ++queue.watcher_count;
   if (client.has_fetched) ++queue.taker_count;

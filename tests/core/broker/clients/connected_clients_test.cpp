@@ -71,7 +71,7 @@ TEST_CASE("watch: as many queues as the limit says, and one more is refused") {
   for (std::size_t i = 1; i < kWatchedQueuesMax; ++i) {
     REQUIRE(fixture.broker.connections().watch(client, "t" + std::to_string(i)).value() == i + 1);
   }
-  CHECK(fixture.broker.connections().watch(client, "more").error() == Refusal::kTooManyQueues);
+  CHECK(fixture.broker.connections().watch(client, "more").error() == Refusal::kTooMany);
   CHECK(fixture.broker.view().queues().find("more") == nullptr);
   CHECK(fixture.broker.connections().watch(client, "t1").value() == kWatchedQueuesMax);
   CHECK(fixture.broker.connections().ignore(client, "t1").value() == kWatchedQueuesMax - 1);

@@ -411,7 +411,7 @@ TEST_CASE("throttle: as many queues may be limited by operators, and not one mor
     CHECK(admin.set_throttle("q" + std::to_string(i), kOne, fixture.now));
   }
   const auto refused = admin.set_throttle("one more", kOne, fixture.now);
-  CHECK((!refused && refused.error() == Refusal::kTooManyQueues));
+  CHECK((!refused && refused.error() == Refusal::kTooMany));
   CHECK(admin.set_throttle("q0", kTwo, fixture.now));
 }
 
