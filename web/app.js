@@ -279,7 +279,8 @@ async function errorsWith(text) {
   let page = { next: "" };
   for (let slice = 0; page?.next !== null && slice < SLICES_MAX; slice += 1) {
     page = await askFor("errors", { match: text, limit: 1, cursor: page.next });
-    if (page?.groups.length > 0) return link("errors", { match: text });
+    if (page?.groups.length > 0)
+      return link("errors", { match: text, muted: page.groups[0].muted && "only" });
     page ??= { next: null };
   }
   return null;

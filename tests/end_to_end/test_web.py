@@ -106,6 +106,7 @@ class ApiTest(WebTest):
         self.check("post", "/jobs", body={"jobtype": "Mail", "args": [1]})
         self.check_cron()
         self.check_throttles()
+        self.check_errors()
         self.check_locks()
         self.check_changes()
         self.check_finished()
@@ -128,6 +129,16 @@ class ApiTest(WebTest):
         entry = self.check("get", path, "/cron/nightly")
         self.assertEqual(len(entry["next"]), 5)
         self.assertRegex(entry["next"][0], r"^2\d{3}-\d\d-\d\dT02:30:00\+0[12]:00$")
+
+    def check_errors(self):
+        path = "/errors/{group}"
+        target = "/errors/" + self.web.read("/api/v1/errors")["groups"][0]["group"]
+        self.check("get", path, target)
+        self.check("post", path + "/mute", target + "/mute", {"seconds": 60})
+        self.check("post", path + "/note", target + "/note", {"text": "known"})
+        error = self.check("get", "/errors", "/errors?muted=only")["groups"][0]
+        self.assertEqual(error["note"]["text"], "known")
+        self.check("post", path + "/unmute", target + "/unmute")
 
     def check_throttles(self):
         path = "/throttles/{name}"

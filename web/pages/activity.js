@@ -26,6 +26,9 @@ const ACTIONS = {
   "cron/resume": "Resume cron entry",
   "throttles/set": "Set limits",
   "throttles/reset": "Reset limits",
+  "errors/mute": "Mute error",
+  "errors/unmute": "Unmute error",
+  "errors/note": "Edit note of error",
   "locks/free": "Free lock",
   "batches/retry": "Retry batch",
   "batches/discard": "Discard batch",
@@ -44,6 +47,7 @@ function target({ action, target: name }) {
   const [kind] = action.split("/");
   if (kind === "queues" || kind === "throttles") return queueLink(name);
   if (kind === "jobs" || kind === "locks") return h("a", { href: link(`jobs/${name}`) }, name);
+  if (kind === "errors") return h("a", { href: link(`errors/${name}`) }, name);
   return h("span", { class: "name" }, name);
 }
 

@@ -21,13 +21,13 @@ import {
 import { chartSection, failuresChart, loadSeries } from "../parts/series.js";
 import { attempts, backtrace } from "../parts/attempts.js";
 import { nameGroup } from "./job_filters.js";
+import { editNote, mute, mutedBadge, noteOf, unmute } from "../parts/error_marks.js";
+import { AGAIN } from "./errors.js";
 import { args, jobLink } from "./jobs.js";
 
 /** For so long jobs are counted. */
 const COUNT_MS = 3000;
 const STATES = ["dead", "retrying"];
-/** Those of failed jobs that were retried and have not ended yet. */
-const AGAIN = ["ready", "reserved", "scheduled"];
 /** So many queues and types are shown. */
 const NAMES_MAX = 20;
 
@@ -68,13 +68,19 @@ async function latest(state, query, goesOn, signal) {
 
 async function load({ args: [group], params, state: memory }, signal) {
   const query = { group, type: params.type };
+  const known = get(`errors/${group}`, {}, { signal }).catch((error) => {
+    if (error.status === 404) return null;
+    throw error;
+  });
   const series = loadSeries(params, { group }, signal);
   const end = performance.now() + COUNT_MS;
   const goesOn = () => performance.now() < end;
   const sums = { states: {}, queues: new Map(), types: new Map() };
   let isThrough = true;
-  for (const state of [...STATES, ...AGAIN])
+  for (const state of params.type ? [...STATES, ...AGAIN] : STATES)
     isThrough = (await countState(state, query, sums, goesOn, signal)) && isThrough;
+  const mark = await known;
+  if (!params.type) for (const state of AGAIN) sums.states[state] = mark?.[state] ?? 0;
   // One that has failed last, or else one that was retried: it says what the error is.
   const of = (state) => sums.states[state] > 0 && latest(state, query, goesOn, signal);
   let jobs = (await Promise.all(STATES.map(of))).filter(Boolean);
@@ -87,6 +93,7 @@ async function load({ args: [group], params, state: memory }, signal) {
   const error = job?.error ?? null;
   // For when no job has it any more. The server remembers what has occurred lately.
   if (error || recorded.type) memory.error = error ?? recorded;
+  memory.mark = mark;
   if (memory.error) nameGroup(group, memory.error);
   return { ...sums, isThrough, job: error ? { ...newest, ...job } : null, series: recorded };
 }
@@ -139,6 +146,35 @@ function retried(states, query, atLeast) {
   return left.length > 0 ? shown : null;
 }
 
+/** The buttons that mute the error and edit its note. */
+function marking({ state, isReadOnly, draw }) {
+  const { mark } = state;
+  if (!mark || isReadOnly) return [];
+  const then = (changed) => {
+    state.mark = changed;
+    draw();
+  };
+  const of = (text, change) => button(text, () => change(mark, then), { kind: "quiet", key: text });
+  return [
+    mark.muted ? of("Unmute", unmute) : of("Mute", mute),
+    of(mark.note ? "Edit note" : "Add note", editNote),
+  ];
+}
+
+/** When it was, and what people say of it. */
+const seen = (mark) =>
+  mark && [
+    mark.last_at &&
+      h(
+        "p",
+        { class: "dim" },
+        mark.first_at && ["First seen ", ago(mark.first_at), ", last "],
+        !mark.first_at && "Last seen ",
+        ago(mark.last_at),
+      ),
+    noteOf(mark),
+  ];
+
 /** No job is dead or retrying with it. */
 function nothing({ params: { type }, state: { done } }, group, error, again) {
   const unknown = error ? "" : " No recent failures recorded.";
@@ -156,6 +192,7 @@ export default {
   render(ctx, { states, queues, types, isThrough, job, series }) {
     const [group] = ctx.args;
     const { type } = ctx.params;
+    const { mark } = ctx.state;
     const atLeast = isThrough ? "" : "at least ";
     const total = states.dead + states.retrying;
     const { error, done } = ctx.state;
@@ -174,11 +211,13 @@ export default {
           h("span", { "aria-label": "remove" }, " ✕"),
         ),
       );
+    const title = (...badges) => [name, ...badges, mark && [" ", mutedBadge(mark)]];
     if (total === 0)
       return [
         crumbs,
-        head([name]),
+        head(title(), ...marking(ctx)),
         said,
+        seen(mark),
         chip,
         nothing(ctx, group, error, retried(states, { group, type }, atLeast)),
         chartOf(ctx.params, group, series),
@@ -202,15 +241,13 @@ export default {
     return [
       crumbs,
       head(
-        [
-          name,
-          " ",
-          badge(`${atLeast}${plural(total, "job")}`),
-        ],
+        title(" ", badge(`${atLeast}${plural(total, "job")}`)),
+        ...marking(ctx),
         act("retry", "primary"),
         act("delete", "danger"),
       ),
       said,
+      seen(mark),
       done && h("p", { role: "status" }, done),
       h("p", {}, atLeast, jobs("dead"), " dead, ", atLeast, jobs("retrying"), " retrying", [
         again && [". Retried, not finished: ", again],

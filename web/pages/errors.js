@@ -3,6 +3,7 @@ import { spark } from "../chart.js";
 import { h } from "../dom.js";
 import { ago, count, none, plural } from "../format.js";
 import { VERBS, changeAll } from "../operation.js";
+import { mutedBadge, noteOf } from "../parts/error_marks.js";
 import { params as addressed, go, link, replace } from "../route.js";
 import { filterField, filterForm, nameGroup } from "./job_filters.js";
 import {
@@ -35,16 +36,19 @@ const FILTERS = [
 ];
 
 /** The states of a failed job that was retried and has not ended yet. */
-const AGAIN = ["ready", "reserved", "scheduled"];
+export const AGAIN = ["ready", "reserved", "scheduled"];
 
-/** Groups that match, LIMIT of them or more, unless there are fewer or it takes long. */
+/** Groups that match, LIMIT of them or more, unless there are fewer or it takes long. Without those
+ * that are muted, unless `query` asks for them. */
 export async function findErrors(query, signal, limit = LIMIT, ms = SEARCH_MS) {
   const found = { groups: [], next: query.cursor ?? "" };
   const end = performance.now() + ms;
   do {
     const left = limit - found.groups.length;
-    const page = await get("errors", { ...query, limit: left, cursor: found.next }, { signal });
+    const asked = { muted: "no", ...query, limit: left, cursor: found.next };
+    const page = await get("errors", asked, { signal });
     found.groups.push(...page.groups);
+    found.muted = page.muted;
     found.next = page.next;
     found.all = page.to_look_at;
   } while (found.next && found.groups.length < limit && performance.now() < end);
@@ -61,8 +65,9 @@ export const findTopErrors = (query, signal) =>
   });
 
 /** A group is forgotten with its last job: one that has occurred before was not new. */
-const isNew = ({ first_at: first, hours }) =>
+const isNew = ({ first_at: first, hours, muted }) =>
   first &&
+  !muted &&
   serverNow() - Date.parse(first) < NEW_S * 1000 &&
   !hours?.slice(0, -1).some(Boolean);
 
@@ -74,8 +79,10 @@ const what = (group) => [
     h("strong", {}, group.type),
   ),
   isNew(group) && [" ", badge("new", "dead")],
+  group.muted && [" ", mutedBadge(group)],
   h("div", { class: "message" }, group.message),
   group.frame && h("div", { class: "dim" }, group.frame),
+  noteOf(group),
 ];
 
 /** How often it failed in each of the last 24 hours. */
@@ -156,6 +163,12 @@ function filters({ params }) {
   );
 }
 
+/** A link to the errors that are muted, or back to the others. */
+function mutedLink(params, muted) {
+  if (params.muted) return h("a", { href: link("errors") }, "Errors that are not muted");
+  return muted > 0 && h("a", { href: link("errors", { muted: "only" }) }, `${count(muted)} muted`);
+}
+
 /** "SendMail", "queue mail" */
 const said = ({ match, queue, type }) =>
   [match && `“${match}”`, queue && `queue “${queue}”`, type && `job type “${type}”`]
@@ -203,14 +216,17 @@ export default {
     memory.isLong = found.groups.length < LIMIT && Boolean(found.next);
     return found;
   },
-  render(ctx, { groups, next, all }) {
+  render(ctx, { groups, next, all, muted }) {
     const { params } = ctx;
     const filter = said(params);
     // Of a search, only what this page has found is known.
-    const number = filter ? groups.length : all;
+    const number = filter ? groups.length : params.muted ? muted : all - muted;
     const atLeast = filter && (next || params.cursor) ? "at least " : "";
     return [
-      head(["Errors ", h("span", { class: "count" }, atLeast + plural(number, "group"))]),
+      head(
+        ["Errors ", h("span", { class: "count" }, atLeast + plural(number, "group"))],
+        mutedLink(params, muted),
+      ),
       (all > 0 || filter) && filters(ctx),
       groups.length > 0
         ? table(
@@ -234,6 +250,10 @@ export default {
               ? "No more errors."
               : filter
               ? `No errors match ${filter}.`
+              : params.muted
+              ? "No errors are muted."
+              : muted > 0
+              ? "No errors besides those that are muted."
               : "No failed jobs. Failures are grouped by error type, message and code location.",
           ),
       pager("errors", params, next, [

@@ -10,7 +10,7 @@
 #include "http/routes/job_filter.hpp"
 
 /// Failures in groups (`FailureGroups`), those with the most jobs first; and then what has occurred
-/// lately, and no job has any more.
+/// lately, and no job has any more. And what people say of them (`ErrorMark`).
 namespace millrace::http {
 namespace {
 
@@ -35,11 +35,19 @@ constexpr std::size_t kShowSteps = 80;
 /// So many bytes of a backtrace, or of the type of a job, cost one step.
 constexpr std::size_t kBytesAStep = 24;
 
+constexpr std::uint64_t kMuteSecondsMax = 366 * 86'400;
+constexpr std::uint64_t kMuteJobsMax = 1'000'000'000;
+/// Of a note in the list of changes.
+constexpr std::size_t kNoteShownBytes = 200;
+
+enum class Muted { kWith, kWithout, kOnly };
+
 struct ErrorSearch {
   std::optional<FailureGroups::Place> after;
   std::string_view match;  ///< in the type, message, frame, queues or job types; empty: any
   std::string_view queue;  ///< as `is_wanted` takes it; empty: any
   std::string_view type;   ///< of jobs; the same
+  Muted muted = Muted::kWith;
   std::size_t limit = kPageDefault;
 };
 
@@ -72,7 +80,22 @@ Outcome<ErrorSearch> read_error_search(const Request& request) {
     search.*member = request.param(name);
     if (const auto problem = check_filter_text(name, search.*member)) return *problem;
   }
+  if (const std::string_view muted = request.param("muted"); !muted.empty()) {
+    if (muted != "no" && muted != "only") return Problem{"muted is no or only"};
+    search.muted = muted == "no" ? Muted::kWithout : Muted::kOnly;
+  }
   return search;
+}
+
+Json show_mute(const ErrorMark* mark, std::size_t jobs, Time now, WallClock clock) {
+  if (mark == nullptr || !mark->is_muted(now, jobs)) return nullptr;
+  return {{"until", mark->muted_until > now ? show_time(mark->muted_until, clock) : Json(nullptr)},
+          {"below_jobs", mark->muted_below > 0 ? Json(mark->muted_below) : Json(nullptr)}};
+}
+
+Json show_note(const ErrorMark* mark, WallClock clock) {
+  if (mark == nullptr || mark->note.empty()) return nullptr;
+  return {{"text", mark->note}, {"at", show_time(mark->noted_at, clock)}};
 }
 
 /// The groups that are asked for, from the cursor on, as many as an answer may look at.
@@ -95,9 +118,22 @@ class ErrorPage {
     for (; gone_at != gone.end() && !is_full(); ++gone_at) look_at_gone(*gone_at);
     const bool is_through = at == order.end() && gone_at == gone.end();
     return {{"groups", std::move(shown_)},
+            {"muted", muted_count()},
             {"looked_at", looked_at_},
             {"to_look_at", order.size() + gone.size()},
             {"next", is_through ? Json(nullptr) : Json(show_cursor(last_))}};
+  }
+
+  /// The group of that number; null: no job has it, it did not occur lately, and nothing was said
+  /// of it.
+  Json show_one(std::uint64_t number) {
+    const FailureGroups::Group* const group = view_.orders().failures().find(number);
+    if (group != nullptr) {
+      look_at({.size = group->size, .group = number}, *group);
+    } else {
+      look_at_gone({.size = 0, .group = number});
+    }
+    return shown_.empty() ? Json(nullptr) : std::move(shown_[0]);
   }
 
  private:
@@ -124,22 +160,50 @@ class ErrorPage {
     return gone;
   }
 
-  /// Of it no queue and no type of job is known.
+  [[nodiscard]] const ErrorMark* mark_of(std::uint64_t group) const {
+    return view_.error_marks().find(group);
+  }
+
+  /// How many of the groups that are listed are muted.
+  [[nodiscard]] std::size_t muted_count() const {
+    std::size_t count = 0;
+    view_.error_marks().each([&](std::uint64_t number, const ErrorMark& mark) {
+      const FailureGroups::Group* const group = view_.orders().failures().find(number);
+      const auto last = call_.site.failures.last_at(number);
+      const bool is_listed = group != nullptr || (last && *last >= call_.moment.now - 24h);
+      const std::size_t jobs = group == nullptr ? 0 : group->size;
+      if (is_listed && mark.is_muted(call_.moment.now, jobs)) ++count;
+    });
+    return count;
+  }
+
+  [[nodiscard]] bool is_wanted_so(const FailureGroups::Place& place) const {
+    if (search_.muted == Muted::kWith) return true;
+    const ErrorMark* const mark = mark_of(place.group);
+    const bool is_muted = mark != nullptr && mark->is_muted(call_.moment.now, place.size);
+    return is_muted == (search_.muted == Muted::kOnly);
+  }
+
+  /// Of it no queue and no type of job is known; after a restart only what people say of it.
   void look_at_gone(const FailureGroups::Place& place) {
     pass(place);
-    const FailureSeries::Name& name = *call_.site.failures.name(place.group);
-    if (!search_.queue.empty() || !search_.type.empty()) return;
-    if (!says(name.type, name.message)) return;
+    const FailureSeries::Name* const name = call_.site.failures.name(place.group);
+    if (name == nullptr && mark_of(place.group) == nullptr) return;
+    if (!search_.queue.empty() || !search_.type.empty() || !is_wanted_so(place)) return;
+    if (name != nullptr && !says(name->type, name->message)) return;
     steps_ += kShowSteps;
+    const auto last = call_.site.failures.last_at(place.group);
     Json shown = {
         {"group", hex(place.group)},
         {"jobs", 0},
-        {"type", name.type},
-        {"message", name.message},
+        {"type", name == nullptr ? Json(nullptr) : Json(name->type)},
+        {"message", name == nullptr ? Json(nullptr) : Json(name->message)},
         {"frame", nullptr},
         {"first_at", nullptr},
-        {"last_at", show_time(*call_.site.failures.last_at(place.group), view_.wall_clock())},
+        {"last_at", last ? show_time(*last, view_.wall_clock()) : Json(nullptr)},
         {"hours", show_hours(place.group)},
+        {"muted", show_mute(mark_of(place.group), 0, call_.moment.now, view_.wall_clock())},
+        {"note", show_note(mark_of(place.group), view_.wall_clock())},
         {"sample", nullptr},
         {"queues", Json::array()},
         {"queue_count", 0},
@@ -150,7 +214,7 @@ class ErrorPage {
 
   void look_at(const FailureGroups::Place& place, const FailureGroups::Group& group) {
     pass(place);
-    if (!is_of_queue(group)) return;
+    if (!is_wanted_so(place) || !is_of_queue(group)) return;
     std::vector<std::string> types = types_of(group);
     const auto is_of_type = [this](const std::string& type) {
       return is_wanted(type, search_.type);
@@ -251,6 +315,8 @@ class ErrorPage {
                   {"first_at", show_time(group.first_at, clock)},
                   {"last_at", show_time(std::max(group.last_at, last), clock)},
                   {"hours", show_hours(place.group)},
+                  {"muted", show_mute(mark_of(place.group), place.size, call_.moment.now, clock)},
+                  {"note", show_note(mark_of(place.group), clock)},
                   {"sample", group.sample()},
                   {"queue_count", group.queues.size()}};
     for (const JobState state : FailureGroups::kSampled) {
@@ -286,7 +352,97 @@ class ErrorPage {
   std::size_t steps_ = 0;
 };
 
+Json show_group(const Call& call, std::uint64_t group) {
+  const ErrorSearch any;
+  return ErrorPage(call, any).show_one(group);
+}
+
+Response say_unknown() {
+  return refuse(404, "no such error: no job has it, and it has not occurred in the last 24 h");
+}
+
+/// For the list of changes.
+std::string name_of_error(const Json& group) {
+  return group["type"].is_null() ? concat("error ", group["group"].get<std::string>())
+                                 : group["type"].get<std::string>();
+}
+
+/// Changes what is said of the error that the path names. `changed`: in words.
+template <typename Edit>
+Response edit_mark(const Call& call, std::string_view changed, Edit edit) {
+  const auto number = parse_failure_group(call.name);
+  const Json known = number ? show_group(call, *number) : Json(nullptr);
+  if (known.is_null()) return say_unknown();
+  const ErrorMark* const before = call.site.broker.view().error_marks().find(*number);
+  ErrorMark mark = before == nullptr ? ErrorMark{} : *before;
+  edit(mark);
+  const Answer<Done> done =
+      call.site.broker.admin().mark_error(*number, std::move(mark), call.moment.now);
+  if (!done && done.error() == Refusal::kNoRoom) return refuse_for_room();
+  if (!done) {
+    return refuse(409, concat("at most ", kErrorMarksMax, " errors are muted or have notes"));
+  }
+  return {.body = dump(show_group(call, *number)),
+          .is_change = true,
+          .changed = concat(name_of_error(known), ": ", changed)};
+}
+
+/// A member that is a whole number up to `max`, from 1 on. 0: it is not there.
+Outcome<std::uint64_t> read_count(const Json& members, const char* name, std::uint64_t max) {
+  const auto found = members.find(name);
+  if (found == members.end() || found->is_null()) return 0;
+  if (!found->is_number_unsigned() || *found < 1 || *found > max) {
+    return Problem{concat(name, " is not a whole number from 1 to ", max)};
+  }
+  return found->get<std::uint64_t>();
+}
+
 }  // namespace
+
+Response show_error(const Call& call) {
+  const auto number = parse_failure_group(call.name);
+  Json group = number ? show_group(call, *number) : Json(nullptr);
+  return group.is_null() ? say_unknown() : Response{.body = dump(group)};
+}
+
+Response mute_error(const Call& call) {
+  const Json& members = call.request.members;
+  const Outcome<std::uint64_t> seconds = read_count(members, "seconds", kMuteSecondsMax);
+  if (!seconds) return refuse(400, seconds.error().text);
+  const Outcome<std::uint64_t> jobs = read_count(members, "jobs", kMuteJobsMax);
+  if (!jobs) return refuse(400, jobs.error().text);
+  if ((*seconds == 0) == (*jobs == 0)) return refuse(400, "give either seconds or jobs");
+  const std::string changed =
+      *jobs > 0 ? concat("muted below ", *jobs, " jobs") : concat("muted for ", *seconds, " s");
+  return edit_mark(call, changed, [&](ErrorMark& mark) {
+    mark.muted_until = *seconds > 0 ? call.moment.now + std::chrono::seconds(*seconds) : Time{};
+    mark.muted_below = *jobs;
+  });
+}
+
+Response unmute_error(const Call& call) {
+  return edit_mark(call, "not muted", [](ErrorMark& mark) {
+    mark.muted_until = Time{};
+    mark.muted_below = 0;
+  });
+}
+
+Response note_error(const Call& call) {
+  const auto found = call.request.members.find("text");
+  if (found == call.request.members.end() || !found->is_string()) {
+    return refuse(400, "text is not a string");
+  }
+  const auto& text = found->get_ref<const std::string&>();
+  if (text.size() > kErrorNoteBytesMax) {
+    return refuse(400, concat("text has more than ", kErrorNoteBytesMax, " bytes"));
+  }
+  const std::string changed =
+      text.empty() ? "no note" : concat("note: ", one_line(text, kNoteShownBytes));
+  return edit_mark(call, changed, [&](ErrorMark& mark) {
+    mark.note = text;
+    mark.noted_at = text.empty() ? Time{} : call.moment.now;
+  });
+}
 
 Response list_errors(const Call& call) {
   const Outcome<ErrorSearch> search = read_error_search(call.request);

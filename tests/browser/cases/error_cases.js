@@ -85,6 +85,40 @@ export const cases = [
     },
   },
   {
+    title: "an error that is muted leaves the list, and its note stays",
+    async run(test) {
+      await fill(test);
+      const { page } = test;
+      await test.open("errors");
+      await page.getByText("2 groups").waitFor();
+      await page.getByRole("link", { name: "Timeout", exact: true }).click();
+      await page.getByRole("button", { name: "Add note" }).click();
+      await page.getByLabel("Everybody sees it").fill("Ask the network team.");
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.getByText("Ask the network team.").waitFor();
+      await page.getByRole("button", { name: "Mute" }).click();
+      await page.getByLabel("Mute it").selectOption("until 6 jobs have it");
+      await page.getByRole("dialog").getByRole("button", { name: "Mute" }).click();
+      await page.getByText("muted below 6 jobs").waitFor();
+      await test.open("errors");
+      await page.getByText("1 group", { exact: true }).waitFor();
+      await gone(row(page, "Timeout"));
+      await page.getByRole("link", { name: "1 muted" }).click();
+      await row(page, "Ask the network team.").getByText("muted below 6 jobs").waitFor();
+      await test.open("types/Sync");
+      const top = page.getByRole("region", { name: "Top errors" });
+      await top.getByRole("link", { name: "KeyError" }).waitFor();
+      assert.equal(await top.getByRole("link", { name: "Timeout" }).count(), 0);
+      await test.open("activity");
+      await row(page, "Mute error").getByText("Timeout: muted below 6 jobs").waitFor();
+      await row(page, "Edit note of error").getByText("note: Ask the network team.").waitFor();
+      await row(page, "Mute error").getByRole("link").first().click();
+      await page.getByRole("button", { name: "Unmute" }).click();
+      await page.getByRole("button", { name: "Mute" }).waitFor();
+      await gone(page.getByText("muted below"));
+    },
+  },
+  {
     title: "the pages of a type and of a queue have their errors",
     async run(test) {
       await fill(test);

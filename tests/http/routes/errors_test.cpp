@@ -144,6 +144,118 @@ TEST_CASE("errors: a job without retries is gone, its error is not") {
   CHECK(group["jobs"] == 0);
 }
 
+TEST_CASE("errors: a job that fails in another way makes a new error, not an old one") {
+  WebFixture web;
+  const JobId id = web.fail("Mail", "refused");
+  web.now += 2h;
+  CHECK(web.broker.admin().change(id, Mutation::Action::kRequeue, web.now));
+  CHECK(web.fetch("failing") == id);
+  const std::string jid = web.format.identify(*web.find(id)).jid;
+  CHECK(web.broker.workers().fail(web.worker("w2"), jid, {"Other", "late", {}}, web.now));
+  const Json group = web.read("/api/v1/errors?match=late")["groups"][0];
+  CHECK(group["first_at"] == group["last_at"]);
+}
+
+TEST_CASE("errors: one that is muted is left out on demand, until the time is over") {
+  WebFixture web;
+  web.fail("Mail", "refused");
+  web.fail("Mail", "late");
+  const auto messages = [&](const std::string& query) {
+    std::string all;
+    const Json page = web.read("/api/v1/errors" + query);
+    for (const Json& group : page["groups"]) {
+      all += group["message"].get<std::string>() + ";";
+    }
+    return all;
+  };
+  const std::string group = web.read("/api/v1/errors?match=late")["groups"][0]["group"];
+  const std::string path = "/api/v1/errors/" + group;
+  CHECK(web.read(path)["muted"] == nullptr);
+  const Response muted = web.post(path + "/mute", {{"seconds", 3600}});
+  CHECK(muted.status == 200);
+  CHECK(muted.is_change);
+  CHECK(muted.changed == "Oops: muted for 3600 s");
+  CHECK(Json::parse(muted.body)["muted"]["below_jobs"] == nullptr);
+  CHECK(web.read(path)["muted"]["until"].is_string());
+  CHECK(messages("?muted=no") == "refused;");
+  CHECK(messages("?muted=only") == "late;");
+  CHECK(web.read("/api/v1/errors")["groups"].size() == 2);
+  CHECK(web.read("/api/v1/errors")["muted"] == 1);
+  web.now += 1h;
+  CHECK(web.read("/api/v1/errors")["muted"] == 0);
+  CHECK(messages("?muted=only").empty());
+}
+
+TEST_CASE("errors: one is muted until more jobs have it, or until somebody ends that") {
+  WebFixture web;
+  web.fail("Mail", "late");
+  const std::string group = web.read("/api/v1/errors")["groups"][0]["group"];
+  const std::string path = "/api/v1/errors/" + group;
+  CHECK(web.post(path + "/mute", {{"jobs", 2}}).status == 200);
+  CHECK(web.read(path)["muted"]["below_jobs"] == 2);
+  web.fail("Mail", "late");
+  CHECK(web.read(path)["muted"] == nullptr);
+  CHECK(web.post(path + "/mute", {{"jobs", 4}}).status == 200);
+  CHECK(web.post(path + "/unmute").status == 200);
+  CHECK(web.read(path)["muted"] == nullptr);
+  CHECK(web.broker.view().error_marks().count() == 0);
+}
+
+TEST_CASE("errors: a note stays when no job has the error any more") {
+  WebFixture web;
+  const JobId id = web.fail("Mail", "late");
+  const std::string group = web.read("/api/v1/errors")["groups"][0]["group"];
+  const std::string path = "/api/v1/errors/" + group;
+  CHECK(web.post(path + "/note", {{"text", "Ask the\nnetwork team."}}).changed ==
+        "Oops: note: Ask the network team.");
+  CHECK(web.read("/api/v1/errors")["groups"][0]["note"]["text"] == "Ask the\nnetwork team.");
+  CHECK(web.broker.admin().change(id, Mutation::Action::kDiscard, web.now));
+  web.now += 48h;
+  CHECK(web.read("/api/v1/errors")["groups"].empty());
+  CHECK(web.read(path)["note"]["text"] == "Ask the\nnetwork team.");
+  web.failures = {};  // as after a restart
+  CHECK(web.read(path)["type"] == nullptr);
+  CHECK(web.post(path + "/note", {{"text", ""}}).status == 200);
+  CHECK(web.get(path).status == 404);
+}
+
+TEST_CASE("errors: only so many have marks; those that are over make room") {
+  WebFixture web;
+  AdminOperations& admin = web.broker.admin();
+  for (std::uint64_t group = 1; group <= kErrorMarksMax; ++group) {
+    CHECK(admin.mark_error(group, {.muted_until = web.now + 1h}, web.now));
+  }
+  web.fail("Mail", "late");
+  const std::string group = web.read("/api/v1/errors")["groups"][0]["group"];
+  const std::string path = "/api/v1/errors/" + group;
+  CHECK(web.post(path + "/mute", {{"seconds", 60}}).status == 409);
+  web.now += 2h;
+  CHECK(web.post(path + "/mute", {{"seconds", 60}}).status == 200);
+  CHECK(web.broker.view().error_marks().count() == 1);
+}
+
+TEST_CASE("errors: a mark that makes no sense is refused") {
+  WebFixture web;
+  web.fail("Mail", "late");
+  const std::string group = web.read("/api/v1/errors")["groups"][0]["group"];
+  const std::string path = "/api/v1/errors/" + group;
+  for (const Json& members :
+       {Json::object(), Json{{"seconds", 0}}, Json{{"seconds", -1}}, Json{{"jobs", 0}},
+        Json{{"jobs", 1.5}}, Json{{"seconds", 40'000'000}}, Json{{"seconds", "60"}},
+        Json{{"seconds", 60}, {"jobs", 2}}, Json{{"minutes", 1}}}) {
+    CAPTURE(members.dump());
+    CHECK(web.post(path + "/mute", members).status == 400);
+  }
+  CHECK(web.post(path + "/note").status == 400);
+  CHECK(web.post(path + "/note", {{"text", 1}}).status == 400);
+  CHECK(web.post(path + "/note", {{"text", std::string(1001, 'x')}}).status == 400);
+  CHECK(web.get("/api/v1/errors?muted=yes").status == 400);
+  for (const std::string unknown : {"0123456789abcdef", "0000000000000000", "dead"}) {
+    CHECK(web.get("/api/v1/errors/" + unknown).status == 404);
+    CHECK(web.post("/api/v1/errors/" + unknown + "/mute", {{"seconds", 60}}).status == 404);
+  }
+}
+
 TEST_CASE("errors: a cursor or a filter that makes no sense is refused") {
   WebFixture web;
   for (const std::string query :
