@@ -11,18 +11,30 @@ from clients import Faktory
 from program import ServerTest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+# The beginning of the second example in bash of the quick start.
+BOTH_PROTOCOLS = "exec 3<>/dev/tcp/127.0.0.1/11300\n"
 
 
 class ExampleTest(ServerTest):
     page = None
 
-    def snippet(self, language):
+    def snippet(self, language, start=""):
+        """The first one in that language that begins like this."""
         with open(os.path.join(ROOT, self.page), encoding="utf-8") as file:
-            return re.search(rf"```{language}\n(.*?)```", file.read(), re.DOTALL).group(1)
+            for found in re.findall(rf"```{language}\n(.*?)```", file.read(), re.DOTALL):
+                if found.startswith(start):
+                    return found
+        self.fail(f"{self.page} has no such example in {language}")
 
-    def run_snippet(self, language, server, *command):
+    def check_is_program(self, language, path):
+        """It is that program of docs/clients, which the interop tests run, without its header."""
+        with open(os.path.join(ROOT, "docs/clients", path), encoding="utf-8") as file:
+            program = re.sub(r"^((//|#).*\n)+", "", file.read())
+        self.assertEqual(self.snippet(language), program)
+
+    def run_snippet(self, language, server, *command, start=""):
         """Runs the page's snippet in that language, on the test's own ports; its output."""
-        snippet = self.snippet(language)
+        snippet = self.snippet(language, start)
         snippet = snippet.replace("11300", str(server.beanstalk_address[1]))
         snippet = snippet.replace("7419", str(server.faktory_address[1]))
         done = subprocess.run(
@@ -35,16 +47,8 @@ class ExampleTest(ServerTest):
 class ReadmeTest(ExampleTest):
     page = "README.md"
 
-    def test_a_job_is_put_by_one_protocol_and_fetched_by_the_other(self):
-        server = self.server().start()
-        for number in (1, 2):  # whoever tries it again has an older data directory
-            said = self.run_snippet("bash", server, "bash")
-            self.assertEqual(said[:4], ["USING mail", f"INSERTED {number}", '+HI {"v":2}', "+OK"])
-            job = json.loads(said[-3])
-            self.assertEqual((job["jobtype"], job["args"]), ("beanstalk", ["hello"]))
-            self.assertEqual(said[-2:], ["+OK", "+OK"])
-        info = self.open(Faktory(server.faktory_address)).info()
-        self.assertEqual(info["faktory"]["total_processed"], 2)
+    def test_python(self):
+        self.check_is_program("python", "both.py")
 
 
 class QuickStartTest(ExampleTest):
@@ -76,10 +80,18 @@ class QuickStartTest(ExampleTest):
         self.assertEqual(said, ['{"to": "you"}'])
 
     def test_javascript(self):
-        """It is the example of docs/clients, which the interop tests run, without its header."""
-        with open(os.path.join(ROOT, "docs/clients/faktory.js"), encoding="utf-8") as file:
-            example = re.sub(r"^(//.*\n)+", "", file.read())
-        self.assertEqual(self.snippet("javascript"), example)
+        self.check_is_program("javascript", "faktory.js")
+
+    def test_a_job_is_put_by_one_protocol_and_fetched_by_the_other(self):
+        server = self.server().start()
+        for number in (1, 2):  # whoever tries it again has an older data directory
+            said = self.run_snippet("bash", server, "bash", start=BOTH_PROTOCOLS)
+            self.assertEqual(said[:4], ["USING mail", f"INSERTED {number}", '+HI {"v":2}', "+OK"])
+            job = json.loads(said[-3])
+            self.assertEqual((job["jobtype"], job["args"]), ("beanstalk", ["hello"]))
+            self.assertEqual(said[-2:], ["+OK", "+OK"])
+        info = self.open(Faktory(server.faktory_address)).info()
+        self.assertEqual(info["faktory"]["total_processed"], 2)
 
 
 if __name__ == "__main__":
