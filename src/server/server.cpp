@@ -296,7 +296,8 @@ void Server::add_web(BoundSocket socket) {
                         .format = work_units_,
                         .turn = loop_.turn,
                         .ticker = loop_.ticker,
-                        .clock = clock_},
+                        .clock = clock_,
+                        .log = log_},
       WebService::Options{
           .guard = {.password = web_password(),
                     .is_read_only = options_.config.is_web_read_only,

@@ -80,6 +80,7 @@ WebService::WebService(Parts parts, Options options, BoundSocket socket)
       take_report_(std::move(options.take_report)),
       refuse_report_(std::move(options.refuse_report)),
       bulks_(parts.broker),
+      measures_({series_, failures_, parts.broker.activity()}, options.data_directory, parts.log),
       site_{.broker = parts.broker,
             .format = parts.format,
             .bulks = bulks_,
@@ -115,6 +116,7 @@ WebService::~WebService() {
 }
 
 Outcome<Done> WebService::listen() {
+  measures_.load(parts_.clock.now());
   parts_.ticker.plan(*this, parts_.clock.now());
   port_.post([this] { standby_.reset(); });
   return std::exchange(is_open_, true) ? Done{} : port_.listen();
@@ -138,7 +140,9 @@ void WebService::expire(Time now) {
   trend_.note(parts_.broker.view(), now);
   series_.work(parts_.broker, now);
   stuck_.work(parts_.broker.ledger().store(), parts_.broker.view().workers(), now);
-  parts_.ticker.plan(*this, std::min({trend_.next_due(), series_.next_due(), stuck_.next_due()}));
+  measures_.work(now);
+  parts_.ticker.plan(*this, std::min({trend_.next_due(), series_.next_due(), stuck_.next_due(),
+                                      measures_.next_due()}));
   if (has_bulk_work_) parts_.turn.request();
 }
 
@@ -156,6 +160,7 @@ void WebService::reload(const std::string& password, const ReportKey& key,
 }
 
 void WebService::finish(bool is_all_durable) {
+  measures_.save_now();
   gate_.close(is_all_durable);
   port_.close();
   port_.join();

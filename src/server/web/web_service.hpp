@@ -17,6 +17,7 @@
 #include "server/cluster/report_signature.hpp"
 #include "server/process/clock.hpp"
 #include "server/turn/ticker.hpp"
+#include "server/web/measure_file.hpp"
 #include "server/web/system_reader.hpp"
 #include "server/web/web_gate.hpp"
 #include "server/web/web_port.hpp"
@@ -36,6 +37,7 @@ class WebService final : public Deadline, private WebAnswers {
     Turn& turn;
     Ticker& ticker;
     Clock& clock;
+    const Log& log;
   };
 
   struct Options {
@@ -129,6 +131,7 @@ class WebService final : public Deadline, private WebAnswers {
   http::Series series_;
   http::FailureSeries failures_;
   http::StuckWorkers stuck_;
+  MeasureFile measures_;
   http::Site site_;
   bool has_bulk_work_ = false;
   bool is_open_ = false;

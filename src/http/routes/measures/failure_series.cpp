@@ -1,6 +1,8 @@
 #include "http/routes/measures/failure_series.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "base/text.hpp"
 #include "core/model/failure_group.hpp"
@@ -66,6 +68,25 @@ void FailureSeries::count_in(Group& group, std::size_t span, std::int64_t interv
     ring.current = 0;
   }
   group.points[place_of(span, interval)] = SmallNumber(++ring.current);
+}
+
+std::optional<FailureSeries::Saved> FailureSeries::save(std::uint64_t number) const {
+  const auto found = places_.find(number);
+  if (found == places_.end()) return std::nullopt;
+  const Group& group = *found->second;
+  Saved saved{.number = number, .name = group.name, .last_at = group.last_at};
+  append_bytes(group.rings, saved.bytes);
+  append_bytes(group.points, saved.bytes);
+  return saved;
+}
+
+void FailureSeries::restore(Saved saved) {
+  if (groups_.size() == kGroupsMax || places_.contains(saved.number)) return;
+  Group group{.number = saved.number, .name = std::move(saved.name), .last_at = saved.last_at};
+  std::string_view bytes = saved.bytes;
+  if (!take_bytes(bytes, group.rings) || !take_bytes(bytes, group.points)) return;
+  groups_.push_back(std::move(group));
+  places_.emplace(saved.number, std::prev(groups_.end()));
 }
 
 std::vector<std::uint64_t> FailureSeries::groups_since(Time begin) const {

@@ -47,6 +47,18 @@ class FailureSeries final : public FailureWatch {
   /// Null: nothing is kept of it.
   [[nodiscard]] const Name* name(std::uint64_t group) const;
 
+  /// A group in a form that outlives the process.
+  struct Saved {
+    std::uint64_t number = 0;
+    Name name;
+    Time last_at{};
+    std::string bytes = {};  ///< how often it occurred
+  };
+  /// nullopt: nothing is kept of it.
+  [[nodiscard]] std::optional<Saved> save(std::uint64_t group) const;
+  /// Takes over a group that an earlier process had: those first that occurred last.
+  void restore(Saved saved);
+
  private:
   /// A ring of the intervals of a span. The interval i is at i modulo their number.
   struct Ring {

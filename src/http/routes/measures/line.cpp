@@ -116,14 +116,40 @@ bool Line::note_in(Ring& ring, const Reading& reading, std::int64_t end) {
   return has_come;
 }
 
-void Line::restart(const Ends& ends) {
+void Line::restart(const Ends& ends, Reading first) {
+  first.ready = 0;
   for (std::size_t i = 0; i < kSpans.size(); ++i) {
     Ring& ring = rings_[i];
-    const std::int64_t first = first_open(ends, i);
-    // Lengths are differences, and there is none to what another queue had.
-    ring.before = {};
-    if (first > ring.end) note_in(ring, {}, first);
+    const std::int64_t open = first_open(ends, i);
+    // Lengths are differences, and there is none to what other meters had.
+    ring.before = first;
+    if (open > ring.end) note_in(ring, first, open);
   }
+}
+
+std::string Line::save() const {
+  std::string bytes;
+  for (const Ring& ring : rings_) {
+    append_bytes(std::array{ring.begin, ring.end}, bytes);
+    append_bytes(ring.points, bytes);
+  }
+  return bytes;
+}
+
+std::optional<Line> Line::load(std::string_view saved, Time now) {
+  const Ends ends = ends_at(now);
+  Line line;
+  for (std::size_t i = 0; i < kSpans.size(); ++i) {
+    Ring& ring = line.rings_[i];
+    ring.points.resize(kSpans[i].points);
+    std::array<std::int64_t, 2> bounds{};
+    if (!take_bytes(saved, bounds) || !take_bytes(saved, ring.points)) return std::nullopt;
+    ring.begin = bounds[0];
+    ring.end = bounds[1];
+    const bool is_past = 0 <= ring.begin && ring.begin <= ring.end && ring.end <= ends[i];
+    if (!is_past) return std::nullopt;
+  }
+  return saved.empty() ? std::optional(std::move(line)) : std::nullopt;
 }
 
 std::vector<Point> Line::points(std::size_t span, std::int64_t ends) const {

@@ -5,8 +5,11 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "core/model/meter.hpp"
@@ -46,6 +49,24 @@ class SmallNumber {
 
   std::uint16_t bits_ = kNone;
 };
+
+/// Appends the values of an array or a vector, as this machine has them, for `MeasureCopy`.
+template <typename Values>
+void append_bytes(const Values& values, std::string& bytes) {
+  static_assert(std::is_trivially_copyable_v<typename Values::value_type>);
+  bytes.append(reinterpret_cast<const char*>(values.data()),
+               values.size() * sizeof(typename Values::value_type));
+}
+
+/// Takes as many values as there are in `values`. False: there are not so many.
+template <typename Values>
+[[nodiscard]] bool take_bytes(std::string_view& bytes, Values& values) {
+  const std::size_t size = values.size() * sizeof(typename Values::value_type);
+  if (bytes.size() < size) return false;
+  std::memcpy(values.data(), bytes.data(), size);
+  bytes.remove_prefix(size);
+  return true;
+}
 
 /// A stretch of time up to now, in intervals of equal length.
 struct Span {
@@ -104,17 +125,28 @@ class Line {
   /// over all intervals, the rest in the last one. True: something came, or waits.
   bool note(const Reading& reading, const Ends& ends);
 
-  /// The meters have begun anew, with nothing, in the interval that ends last.
-  void restart(const Ends& ends);
+  /// The meters have begun anew, with what `first` shows, in the interval that ends last. Before
+  /// that, nothing came and nothing waited.
+  void restart(const Ends& ends, Reading first = {});
 
   /// At the last end of an interval of the shortest span.
   [[nodiscard]] const Reading& last() const { return rings_.front().before; }
+
+  /// After the last interval of the shortest span.
+  [[nodiscard]] std::int64_t end() const { return rings_.front().end; }
 
   /// Those of a span that have ended, the oldest first: fewer than `Span::points` if the line began
   /// later. When nothing was read any more, nothing came.
   [[nodiscard]] std::vector<Point> points(std::size_t span, std::int64_t ends) const;
 
+  /// For `MeasureCopy`, without what the meters showed: `restart` follows `load`. nullopt: it has
+  /// other spans, or is of a time to come.
+  [[nodiscard]] std::string save() const;
+  [[nodiscard]] static std::optional<Line> load(std::string_view saved, Time now);
+
  private:
+  Line() = default;
+
   /// A ring of the points of a span. That of the interval i is at i modulo their number.
   struct Ring {
     std::vector<Point> points;

@@ -17,8 +17,40 @@ const Line* Series::find_queue(std::string_view name) const {
 }
 
 const Line* Series::find_type(std::string_view name) const {
-  const auto found = type_places_.find(name);
-  return found == type_places_.end() ? nullptr : types_[found->second].line.get();
+  if (const auto found = type_places_.find(name); found != type_places_.end()) {
+    return types_[found->second].line.get();
+  }
+  const auto former = former_types_.find(name);
+  return former == former_types_.end() ? nullptr : former->second.get();
+}
+
+std::vector<std::string> Series::queue_names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, line] : queues_) names.push_back(name);
+  return names;
+}
+
+std::vector<std::string> Series::type_names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, place] : type_places_) names.push_back(name);
+  for (const auto& [name, line] : former_types_) names.push_back(name);
+  return names;
+}
+
+void Series::restore(Lines lines) {
+  server_ = std::move(lines.server);
+  is_restored_ = true;
+  for (auto& [name, line] : lines.queues) {
+    if (queues_.size() == kQueuesMax) break;
+    const std::int64_t active_at = line.end();
+    queues_.emplace(
+        name,
+        std::make_unique<QueueLine>(QueueLine{
+            .name = name, .created = kNotRead, .active_at = active_at, .line = std::move(line)}));
+  }
+  for (auto& [name, line] : lines.types) {
+    former_types_.emplace(name, std::make_unique<Line>(std::move(line)));
+  }
 }
 
 void Series::work(const Broker& broker, Time now) {
@@ -104,7 +136,13 @@ void Series::find_new_types(const TypeMeters& types) {
   if (types.size() == types_.size()) return;
   types.each([this](std::string_view name, const TypeMeter& meter) {
     const bool is_new = type_places_.try_emplace(std::string(name), types_.size()).second;
-    if (is_new) types_.push_back({.meter = &meter, .line = nullptr});
+    if (!is_new) return;
+    TypeLine& type = types_.emplace_back(TypeLine{.meter = &meter, .line = nullptr});
+    const auto former = former_types_.find(name);
+    if (former == former_types_.end()) return;
+    type.line = std::move(former->second);
+    type.line->restart(round_ends_);
+    former_types_.erase(former);
   });
 }
 
@@ -128,11 +166,13 @@ void Series::end_round(const View& view) {
   all.processed = view.counters().processed;
   all.failed = view.counters().failed;
   if (server_) {
+    if (is_restored_) server_->restart(round_ends_, all);
     server_->note(all, round_ends_);
   } else {
     // What it counted before belongs to earlier days.
     server_.emplace(all, round_ends_, true);
   }
+  is_restored_ = false;
   ends_ = round_ends_;
   is_in_round_ = false;
 }

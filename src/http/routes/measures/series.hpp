@@ -19,8 +19,8 @@
 namespace millrace::http {
 
 /// Keeps the recent past of the server, of its queues and of its types, for charts. It reads the
-/// meters when an interval has ended, some of them in a turn: a job costs nothing more. In memory
-/// only.
+/// meters when an interval has ended, some of them in a turn: a job costs nothing more. In memory;
+/// see `MeasureCopy`.
 class Series {
  public:
   /// Of further queues nothing is kept. A queue that had no job for `kIdleAfter` makes room for one
@@ -41,10 +41,29 @@ class Series {
   [[nodiscard]] const Line* find_queue(std::string_view name) const;
   [[nodiscard]] const Line* find_type(std::string_view name) const;
 
+  [[nodiscard]] std::vector<std::string> queue_names() const;
+  [[nodiscard]] std::vector<std::string> type_names() const;
+
+  struct NamedLine {
+    std::string name;
+    Line line;
+  };
+  /// All that is kept, in a form that outlives the process.
+  struct Lines {
+    std::optional<Line> server;
+    std::vector<NamedLine> queues;
+    std::vector<NamedLine> types;
+  };
+  /// Takes over what an earlier process had. To be called before the first `work`.
+  void restore(Lines lines);
+
   /// Up to when all lines are complete.
   [[nodiscard]] const Ends& ends() const { return ends_; }
 
  private:
+  /// No queue has that number.
+  static constexpr std::uint64_t kNotRead = UINT64_MAX;
+
   struct QueueLine {
     std::string name;
     std::uint64_t created;   ///< of the queue that had the name when it was read last
@@ -70,6 +89,8 @@ class Series {
   absl::flat_hash_map<std::uint64_t, QueueLine*> by_creation_;
   TextMap<std::size_t> type_places_;  ///< in the next member
   std::vector<TypeLine> types_;
+  TextMap<std::unique_ptr<Line>> former_types_;  ///< restored, of types that have not run since
+  bool is_restored_ = false;                     ///< and no round has ended since
 
   Time next_ = Time::min();
   Ends ends_{};

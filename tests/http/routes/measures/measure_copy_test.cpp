@@ -1,0 +1,133 @@
+#include "http/routes/measures/measure_copy.hpp"
+
+#include <string>
+#include <vector>
+
+#include "http/web_fixture.hpp"
+#include "support/doctest.hpp"
+
+namespace millrace::http {
+namespace {
+
+Measures measures_of(WebFixture& web) {
+  return {.series = web.series, .failures = web.failures, .activity = web.broker.activity()};
+}
+
+std::string copy_of(WebFixture& web) {
+  MeasureCopy copy(measures_of(web));
+  while (!copy.work()) continue;
+  return copy.encode();
+}
+
+/// Measures the interval of ten seconds that ends next.
+void measure(WebFixture& web) {
+  web.now = Time{(ends_at(web.now).front() + 1) * 10s};
+  for (int i = 0; i < 20; ++i, web.now += 1ms) web.series.work(web.broker, web.now);
+}
+
+/// Three jobs of a type in a queue, one of which fails, and a change.
+void fill(WebFixture& web) {
+  measure(web);
+  for (const char* const jobtype : {"Mail", "Mail"}) {
+    const JobId id = web.push(jobtype);
+    CHECK(web.fetch() == id);
+    web.acknowledge(id);
+  }
+  web.fail("Mail", "refused");
+  CHECK(web.post("/api/v1/queues/failing/pause").status == 200);
+  measure(web);
+}
+
+std::vector<std::uint64_t> last_minute(const Json& series, const char* name) {
+  std::vector<std::uint64_t> numbers;
+  for (const Json& each : series[name]) numbers.push_back(each.get<std::uint64_t>());
+  return numbers;
+}
+
+}  // namespace
+
+TEST_CASE("measure copy: another process knows what was, and goes on from there") {
+  WebFixture web;
+  fill(web);
+  const std::string bytes = copy_of(web);
+  const Json server = web.read("/api/v1/series?span=15m");
+  CHECK(server["processed"].back() == 3);
+
+  WebFixture next;
+  next.now = web.now + 20s;
+  CHECK(restore(bytes, measures_of(next), next.now));
+  measure(next);
+  const JobId id = next.push("Mail");
+  CHECK(next.fetch() == id);
+  next.acknowledge(id);
+  measure(next);
+  for (const std::string query : {"", "&queue=default", "&type=Mail"}) {
+    CAPTURE(query);
+    const std::vector<std::uint64_t> before =
+        last_minute(web.read("/api/v1/series?span=15m" + query), "processed");
+    const std::vector<std::uint64_t> after =
+        last_minute(next.read("/api/v1/series?span=15m" + query), "processed");
+    // While no process ran, nothing came.
+    std::vector<std::uint64_t> expected = before;
+    expected.insert(expected.end(), {0, 0, 0, 1});
+    CHECK(after == expected);
+  }
+  const Json error = next.read("/api/v1/errors")["groups"][0];
+  CHECK(error["type"] == "Oops");
+  CHECK(error["hours"] == Json{1});
+  CHECK(error["last_at"].is_string());
+  const Json changes = next.read("/api/v1/activity")["changes"];
+  REQUIRE(changes.size() == 1);
+  CHECK(changes[0]["action"] == "queues/pause");
+  CHECK(changes[0]["target"] == "failing");
+}
+
+TEST_CASE("measure copy: a copy of a copy is the same, slice by slice") {
+  WebFixture web;
+  fill(web);
+  for (int i = 0; i < 300; ++i) {
+    web.put("x", "tube-" + std::to_string(i));
+    web.broker.activity().note({.at = web.now, .action = "a", .target = std::to_string(i)});
+  }
+  measure(web);
+  const std::string bytes = copy_of(web);
+  WebFixture next;
+  next.now = web.now;
+  CHECK(restore(bytes, measures_of(next), next.now));
+  CHECK(next.series.queue_names().size() == 302);
+  const Json changes = next.read("/api/v1/activity?limit=200")["changes"];
+  CHECK(changes[0]["target"] == "299");
+  CHECK(changes[199]["target"] == "100");
+  CHECK(copy_of(next).size() == bytes.size());
+}
+
+TEST_CASE("measure copy: bytes that are damaged or cut are refused whole") {
+  WebFixture web;
+  fill(web);
+  const std::string bytes = copy_of(web);
+  WebFixture next;
+  next.now = web.now;
+  for (std::size_t at = 0; at < bytes.size(); at += 7) {
+    CHECK_FALSE(restore(bytes.substr(0, at), measures_of(next), next.now));
+    std::string damaged = bytes;
+    damaged[at] = static_cast<char>(damaged[at] ^ 1);
+    CHECK_FALSE(restore(damaged, measures_of(next), next.now));
+  }
+  CHECK(next.series.queue_names().empty());
+  CHECK(next.series.server() == nullptr);
+  CHECK(next.broker.activity().end() == 1);
+}
+
+TEST_CASE("measure copy: what is of a time to come is left out") {
+  WebFixture web;
+  fill(web);
+  const std::string bytes = copy_of(web);
+  WebFixture next;
+  next.now = web.now - 1h;
+  CHECK(restore(bytes, measures_of(next), next.now));
+  CHECK(next.series.queue_names().empty());
+  CHECK(next.series.server() == nullptr);
+  CHECK(next.failures.size() == 0);
+}
+
+}  // namespace millrace::http
