@@ -1,5 +1,6 @@
 // Whether the server is in trouble. The title and the icon of every page tell it.
 import { get } from "./api.js";
+import { path } from "./route.js";
 
 const LOOK_MS = 10000;
 /** A page in the background has only its title and its icon to be seen. */
@@ -41,5 +42,6 @@ async function look() {
 export function watchHealth(isPaused) {
   isOff = isPaused;
   document.addEventListener("visibilitychange", () => (document.hidden ? later() : look()));
-  look();
+  if (path() === "") later(); // the overview reads the same
+  else look();
 }

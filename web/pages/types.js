@@ -71,9 +71,8 @@ async function goOn(walk, signal) {
 const wantsWalk = ({ now }) => !now || (isThrough(now) && now.looked < LONG_JOBS);
 
 async function load(_, signal) {
-  const found = await get("types", {}, { signal });
   if (wantsWalk(walks)) walks.now = newWalk();
-  await goOn(walks.now, signal);
+  const [found] = await Promise.all([get("types", {}, { signal }), goOn(walks.now, signal)]);
   if (isThrough(walks.now)) walks.ended = walks.now;
   // A count that is under way is shown only while there is none before it.
   const { waiting, dead } = walks.ended ?? walks.now;
