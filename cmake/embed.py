@@ -1,7 +1,9 @@
-"""Writes the files of web/ into a C++ source: `embed.py ESBUILD WEB OUT`. See
+"""Writes what a browser gets of web/ into a C++ source: `embed.py ESBUILD WEB OUT`. See
 src/http/kit/assets.hpp."""
 
+import hashlib
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -28,22 +30,41 @@ std::span<const Asset> assets() {
 LINE_BYTES = 64
 
 
+# What index.html names. The other scripts are bundled into app.js.
+BUNDLES = ["app.js", "style.css", "theme.js"]
+
+
 def files_of(folder):
-    """Paths from the folder with slashes, in the order in which C++ compares them."""
+    """Contents by path from the folder, with slashes."""
     paths = []
     for place, _, names in os.walk(folder):
         paths += [os.path.relpath(os.path.join(place, name), folder) for name in names]
-    return sorted(path.replace(os.sep, "/") for path in paths)
+    return {path.replace(os.sep, "/"): contents_of(folder, path) for path in paths}
 
 
-def minified(esbuild, web, paths):
-    """The scripts and styles of ours without what only people read, by path."""
-    ours = [path for path in paths
-            if path.endswith((".js", ".css")) and not path.startswith("vendor/")]
+def bundled(esbuild, web):
+    """The scripts and styles without what only people read. Names stay, for errors."""
     with tempfile.TemporaryDirectory() as out:
-        subprocess.run([esbuild, *ours, "--minify", "--charset=utf8", "--log-level=warning",
-                        "--outbase=.", f"--outdir={out}"], cwd=web, check=True)
-        return {path: contents_of(out, path) for path in ours}
+        subprocess.run([esbuild, *BUNDLES, "--bundle", "--format=esm", "--minify-syntax",
+                        "--minify-whitespace", "--charset=utf8", "--log-level=warning",
+                        f"--outdir={out}"], cwd=web, check=True)
+        return files_of(out)
+
+
+def assets_of(esbuild, web):
+    files = {path: data for path, data in files_of(web).items()
+             if not path.endswith((".js", ".css"))}
+    files |= bundled(esbuild, web)
+    # A browser keeps a file under its address, which changes with the file.
+    files["index.html"] = re.sub(
+        r'"assets/([^"]+)"',
+        lambda found: f'"assets/{found[1]}?v={version_of(files[found[1]])}"',
+        files["index.html"].decode()).encode()
+    return files
+
+
+def version_of(data):
+    return hashlib.sha256(data).hexdigest()[:16]
 
 
 def contents_of(folder, path):
@@ -66,13 +87,11 @@ def escaped(byte):
 def main():
     esbuild, web, out = sys.argv[1:]
     arrays, rows = [], []
-    paths = files_of(web)
-    small = minified(esbuild, web, paths)
-    for number, path in enumerate(paths):
-        data = small.get(path) or contents_of(web, path)
+    # In the order in which C++ compares them.
+    for number, (path, data) in enumerate(sorted(assets_of(esbuild, web).items())):
         arrays.append(array_of(number, data))
         rows.append(
-            f'    Asset{{"{path}", {{kFile{number}, {len(data)}}}}},'
+            f'    Asset{{"{path}", {{kFile{number}, {len(data)}}}, "{version_of(data)}"}},'
         )
     table = f"\nconst std::array<Asset, {len(rows)}> kAssets = {{\n" + "\n".join(rows) + "\n};\n"
     with open(out, "w", encoding="ascii") as file:

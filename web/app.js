@@ -3,7 +3,7 @@ import { answeredAt, get, isReadOnly, part, serverName } from "./api.js";
 import { sentence } from "./format.js";
 import { redrawAll } from "./chart.js";
 import { h, named, show } from "./dom.js";
-import { isInTrouble, watchHealth } from "./health.js";
+import { ICON, isInTrouble, watchHealth } from "./health.js";
 import { followRunning } from "./operation.js";
 import { MOVED, NAV, PAGES } from "./pages.js";
 import { parse } from "./query.js";
@@ -373,7 +373,7 @@ function drawTop() {
     h(
       "a",
       { class: "brand", href: link(""), "aria-label": "Millrace, overview" },
-      h("img", { src: "assets/icon.svg", alt: "", width: "22", height: "22" }),
+      h("img", { src: ICON, alt: "", width: "22", height: "22" }),
       h("span", {}, "Millrace"),
     ),
     nameBadge(),

@@ -6,6 +6,10 @@ const LOOK_MS = 10000;
 /** A page in the background has only its title and its icon to be seen. */
 const HIDDEN_MS = 60000;
 
+const icon = document.querySelector("link[rel=icon]");
+/** The address that the page names, so that it is loaded once. */
+export const ICON = icon.href;
+
 let isTrouble = false;
 let timer = 0;
 let isOff = () => false;
@@ -16,8 +20,7 @@ export const isInTrouble = () => isTrouble;
 function set(next) {
   if (next === isTrouble) return;
   isTrouble = next;
-  const icon = document.querySelector("link[rel=icon]");
-  icon.href = new URL(`assets/${next ? "trouble" : "icon"}.svg`, document.baseURI).href;
+  icon.href = next ? new URL("assets/trouble.svg", document.baseURI).href : ICON;
   document.dispatchEvent(new Event("health"));
 }
 

@@ -28,6 +28,7 @@ import { cases as typeCases } from "./cases/type_cases.js";
 import { cases as activityCases } from "./cases/activity_cases.js";
 import { cases as chartCases } from "./cases/chart_cases.js";
 import { cases as workerCases } from "./cases/worker_cases.js";
+import { cases as loadCases } from "./cases/load_cases.js";
 
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const FIREFOX = process.env.FIREFOX ?? "/usr/bin/firefox-esr";
@@ -92,6 +93,7 @@ const files = [
   activityCases,
   chartCases,
   workerCases,
+  loadCases,
 ];
 // In Firefox each page is used, and not each case of it: by WebDriver all takes twice as long.
 const inFirefox = [...pageCases, ...files.slice(1).map(([first]) => first)].filter(

@@ -75,7 +75,13 @@ std::optional<Response> serve_asset(const Request& request) {
   // Every other path is a page of the application, which finds its own way: so links can be shared.
   if (!path.starts_with(kFolder)) return show_page(request);
   const Asset* asset = find_asset(path.substr(kFolder.size()));
-  return asset == nullptr ? refuse(404, "no such file") : show(*asset);
+  if (asset == nullptr) return refuse(404, "no such file");
+  Response response = show(*asset);
+  // A page of another release asks for another version. It gets ours, and asks again next time.
+  if (request.param("v") == asset->version) {
+    response.headers["Cache-Control"] = "max-age=31536000, immutable";
+  }
+  return response;
 }
 
 }  // namespace millrace::http

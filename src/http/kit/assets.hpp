@@ -6,12 +6,13 @@
 
 #include "http/kit/message.hpp"
 
-/// The files of `web/`, which the build puts into the program.
+/// The files of `web/`, which the build bundles and puts into the program.
 namespace millrace::http {
 
 struct Asset {
-  std::string_view path;  ///< from `web/`: `pages/jobs.js`
+  std::string_view path;  ///< below `/assets/`: `app.js`
   std::string_view bytes;
+  std::string_view version;  ///< a hash of `bytes`; the page asks for `app.js?v=` and this
 };
 
 /// In the order of their paths.

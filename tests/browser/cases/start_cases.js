@@ -154,7 +154,7 @@ export const cases = [
       level = "notice";
       await page.getByRole("link", { name: "Millrace, overview" }).click();
       await until(async () => (await page.title()) === "Overview · Millrace", "the end of it");
-      assert.match(await icon(page), /icon\.svg$/);
+      assert.match(await icon(page), /icon\.svg\b/);
       await server.kill();
       await until(async () => (await page.title()).startsWith("▲ "), "that it is away");
     },
