@@ -95,7 +95,7 @@ export default {
         "p",
         { class: "dim" },
         "The last 1,000 changes by this UI, the JSON API, and MUTATE, FLUSH and QUEUE of Faktory ",
-        "clients. Pushes from clients are not listed. A restart clears the list.",
+        "clients. Pushes from clients are not listed. A crash loses the changes of the last 30 s.",
       ),
       changes.length > 0
         ? table("Changes", COLUMNS, changes.map(row), "cards")

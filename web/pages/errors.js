@@ -203,7 +203,7 @@ export function topErrors({ groups, next }, query) {
           groups.map(line),
           "cards",
         )
-      : h("p", { class: "empty" }, "None among the most frequent errors."),
+      : h("p", { class: "empty" }, "No match among the most frequent errors."),
   );
 }
 
@@ -253,7 +253,7 @@ export default {
               : params.muted
               ? "No errors are muted."
               : muted > 0
-              ? "No errors besides those that are muted."
+              ? "No errors except muted ones."
               : "No failed jobs. Failures are grouped by error type, message and code location.",
           ),
       pager("errors", params, next, [

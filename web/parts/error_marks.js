@@ -36,8 +36,8 @@ export async function mute({ group, jobs }, then) {
   const agreed = await ask({
     title: "Mute this error?",
     text:
-      "The list of errors and Top errors leave a muted error out. Its jobs are not affected: " +
-      "they are retried as before.",
+      "A muted error is hidden from the list of errors and from Top errors. Its jobs are not " +
+      "affected: they are retried as before.",
     more: h("p", {}, h("label", { for: "mute" }, "Mute it"), " ", choice),
     verb: "Mute",
     kind: "primary",
@@ -57,7 +57,7 @@ export async function unmute({ group }, then) {
 export async function editNote({ group, note }, then) {
   const saved = await askText({
     title: "Note",
-    hint: "Everybody sees it with this error, also when the error comes back.",
+    hint: "Everyone sees it with this error, even after the error goes away and comes back.",
     value: note?.text ?? "",
     verb: "Save",
     send: (text) => post(`errors/${group}/note`, { text: text.trim() }),

@@ -93,7 +93,7 @@ export const cases = [
       await page.getByText("2 groups").waitFor();
       await page.getByRole("link", { name: "Timeout", exact: true }).click();
       await page.getByRole("button", { name: "Add note" }).click();
-      await page.getByLabel("Everybody sees it").fill("Ask the network team.");
+      await page.getByLabel("Everyone sees it").fill("Ask the network team.");
       await page.getByRole("button", { name: "Save" }).click();
       await page.getByText("Ask the network team.").waitFor();
       await page.getByRole("button", { name: "Mute" }).click();

@@ -26,7 +26,7 @@ struct Change {
   std::uint64_t operation = 0;                ///< of `BulkChanges`, which makes it; 0: none
 };
 
-/// The last changes, in memory only: so that a team finds out who emptied the queue.
+/// The last changes: so that a team finds out who emptied the queue.
 class Activity {
  public:
   static constexpr std::size_t kChangesMax = 1000;

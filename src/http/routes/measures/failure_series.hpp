@@ -16,7 +16,7 @@
 namespace millrace::http {
 
 /// How often each group of failures has occurred in the recent past, for charts, and what it is
-/// called, for when no job has the failure any more. In memory only: 1.2 kB each.
+/// called, for when no job has the failure any more. 1.2 kB each; see `MeasureCopy`.
 class FailureSeries final : public FailureWatch {
  public:
   /// Of further groups nothing is kept: what they are called comes from outside. A group that did
