@@ -77,7 +77,8 @@ void Series::begin_round(const Broker& broker, Time now) {
   next_type_ = 0;
   find_new_types(broker.types());
   idle_.clear();
-  if (queues_.size() < kQueuesMax) return;
+  had_room_ = queues_.size() < kQueuesMax;
+  if (had_room_) return;
   const std::int64_t idle_since = round_ends_.front() - kIdleAfter / kInterval;
   for (const auto& [name, each] : queues_) {
     if (each->active_at < idle_since) idle_.emplace_back(each->active_at, name);
@@ -107,7 +108,8 @@ void Series::admit(const Queue& queue) {
   }
   if (queues_.size() == kQueuesMax && !forget_idle()) return;
   const Reading reading = reading_of(queue);
-  const bool is_old = queue.created < new_queues_;
+  // Where there was room, the last round has found all that were in use.
+  const bool is_old = !had_room_ && queue.created < new_queues_;
   if (!is_old) add_times({}, reading, times_);
   auto line = std::make_unique<QueueLine>(QueueLine{.name = queue.name,
                                                     .created = queue.created,

@@ -101,6 +101,7 @@ class Series {
   std::uint64_t next_queue_ = 0;  ///< in the order of creation
   std::uint64_t queues_end_ = 0;
   std::uint64_t new_queues_ = 0;  ///< those from there on came since the last round
+  bool had_room_ = true;          ///< for more lines, at its beginning
   std::size_t next_type_ = 0;
   std::vector<std::pair<std::int64_t, std::string>> idle_;  ///< the longest idle one last
 };

@@ -55,6 +55,17 @@ TEST_CASE_FIXTURE(SeriesFixture, "series: what came in an interval is in its poi
   CHECK(mail["ends_at"].get<std::string>().ends_with("0.000Z"));
 }
 
+TEST_CASE_FIXTURE(SeriesFixture,
+                  "series: a queue that was there without jobs is counted from the first on") {
+  SilentSession session;
+  CHECK(broker.connections().use(broker.connect(session), "mail"));
+  pass(*this, 2);
+  CHECK(series.find_queue("mail") == nullptr);
+  run(*this, "mail");
+  pass(*this, 2);
+  CHECK(read("/api/v1/series?queue=mail")["processed"] == Json({1, 0}));
+}
+
 TEST_CASE_FIXTURE(SeriesFixture, "series: the server has what all queues have") {
   run(*this, "mail");
   run(*this, "thumbs");
