@@ -3,7 +3,7 @@ import { answeredAt, get, isReadOnly, part, serverName } from "./api.js";
 import { sentence } from "./format.js";
 import { redrawAll } from "./chart.js";
 import { h, named, show } from "./dom.js";
-import { ICON, isInTrouble, watchHealth } from "./health.js";
+import { ICON, isInTrouble, noteHealth, watchHealth } from "./health.js";
 import { followRunning } from "./operation.js";
 import { MOVED, NAV, PAGES } from "./pages.js";
 import { parse } from "./query.js";
@@ -111,6 +111,7 @@ async function load() {
   } catch (error) {
     if (error.name === "AbortError" || mine !== current) return;
     mine.error = error;
+    if (error.status === 0) noteHealth({ level: "trouble" });
   }
   judge();
   draw();

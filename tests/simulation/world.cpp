@@ -443,15 +443,17 @@ void World::mark_error() {
   const std::uint64_t error = marks_random_.between(1, 4);
   ModelMark mark;
   if (marks_random_.one_in(2)) mark.note = std::string(marks_random_.below(40), 'n');
-  if (marks_random_.one_in(3)) mark.muted_until = now_ + 100s;
+  if (!mark.note.empty()) mark.noted_at = now_;
+  // Some are over already.
+  if (marks_random_.one_in(3)) mark.muted_until = now_ + marks_random_.below(3) * 50s;
   if (marks_random_.one_in(3)) mark.muted_below = marks_random_.below(300);
   ErrorMark asked{.muted_until = mark.muted_until,
                   .muted_below = mark.muted_below,
                   .note = mark.note,
-                  .noted_at = mark.note.empty() ? Time{} : now_};
+                  .noted_at = mark.noted_at};
   const bool is_set =
       static_cast<bool>(process_->broker.admin().mark_error(error, std::move(asked), now_));
-  demand(is_set == model_.mark_error(error, mark), "a mark of an error is refused, or not");
+  demand(is_set == model_.mark_error(error, mark, now_), "a mark of an error is refused, or not");
   process_->turn.request();
   ++totals_.features.marks;
   tell("an operator marks error " + std::to_string(error));

@@ -68,18 +68,21 @@ async function latest(state, query, goesOn, signal) {
 
 async function load({ args: [group], params, state: memory }, signal) {
   const query = { group, type: params.type };
-  const known = get(`errors/${group}`, {}, { signal }).catch((error) => {
+  const before = memory.mark;
+  const mark = await get(`errors/${group}`, {}, { signal }).catch((error) => {
     if (error.status === 404) return null;
     throw error;
   });
+  // Somebody may have changed it here meanwhile.
+  if (memory.mark === before) memory.mark = mark;
   const series = loadSeries(params, { group }, signal);
+  series.catch(() => {}); // told where it is awaited, unless something else fails first
   const end = performance.now() + COUNT_MS;
   const goesOn = () => performance.now() < end;
   const sums = { states: {}, queues: new Map(), types: new Map() };
   let isThrough = true;
   for (const state of params.type ? [...STATES, ...AGAIN] : STATES)
     isThrough = (await countState(state, query, sums, goesOn, signal)) && isThrough;
-  const mark = await known;
   if (!params.type) for (const state of AGAIN) sums.states[state] = mark?.[state] ?? 0;
   // One that has failed last, or else one that was retried: it says what the error is.
   const of = (state) => sums.states[state] > 0 && latest(state, query, goesOn, signal);
@@ -93,7 +96,6 @@ async function load({ args: [group], params, state: memory }, signal) {
   const error = job?.error ?? null;
   // For when no job has it any more. The server remembers what has occurred lately.
   if (error || recorded.type) memory.error = error ?? recorded;
-  memory.mark = mark;
   if (memory.error) nameGroup(group, memory.error);
   return { ...sums, isThrough, job: error ? { ...newest, ...job } : null, series: recorded };
 }
@@ -219,12 +221,12 @@ export default {
         said,
         seen(mark),
         chip,
-        nothing(ctx, group, error, retried(states, { group, type }, atLeast)),
+        nothing(ctx, group, error, retried(states, { group, type }, type && atLeast)),
         chartOf(ctx.params, group, series),
         job && sample(job),
         job && attempts(job),
       ];
-    const again = retried(states, { group, type }, atLeast);
+    const again = retried(states, { group, type }, type && atLeast);
     const those = { states: ["retrying", "dead"], group, ...(type && { type }) };
     const of = type ? ` of type ${type}` : "";
     const what = `all failed jobs${of} with ${error?.type ?? "this error"}`;

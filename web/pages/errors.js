@@ -27,6 +27,7 @@ const TOP = 5;
 const TOP_MS = 200;
 const QUEUES_SHOWN = 5;
 const TYPES_SHOWN = 3;
+const TYPE_CHARACTERS = 60;
 /** An error that occurred first within this time is new. */
 const NEW_S = 3600;
 
@@ -76,7 +77,7 @@ const what = (group) => [
   h(
     "a",
     { href: link(`errors/${group.group}`), title: "Types, queues and a backtrace" },
-    h("strong", {}, group.type),
+    h("strong", {}, group.type ?? `Error ${group.group}`),
   ),
   isNew(group) && [" ", badge("new", "dead")],
   group.muted && [" ", mutedBadge(group)],
@@ -93,6 +94,9 @@ function trend({ hours }) {
   const title = `${all} in 24 h, ${count(day.at(-1))} in the last hour`;
   return h("span", { title }, spark(day, "bad"));
 }
+
+const cut = (name) =>
+  name.length > TYPE_CHARACTERS ? `${name.slice(0, TYPE_CHARACTERS - 1)}…` : name;
 
 const others = (n) => n > 0 && h("span", { class: "dim" }, ` and ${count(n)} more`);
 
@@ -115,7 +119,7 @@ function row(ctx, group) {
       `${state} job`,
       ` with ${group.type}`,
     );
-  const types = group.types.slice(0, TYPES_SHOWN).join(", ");
+  const types = group.types.slice(0, TYPES_SHOWN).map(cut).join(", ");
   return h(
     "tr",
     { "data-key": group.group },
@@ -164,9 +168,12 @@ function filters({ params }) {
 }
 
 /** A link to the errors that are muted, or back to the others. */
-function mutedLink(params, muted) {
-  if (params.muted) return h("a", { href: link("errors") }, "Errors that are not muted");
-  return muted > 0 && h("a", { href: link("errors", { muted: "only" }) }, `${count(muted)} muted`);
+function mutedLink(params, muted, isFiltered) {
+  const to = (which) => link("errors", { ...params, cursor: "", muted: which });
+  if (params.muted) return h("a", { href: to("") }, "Errors that are not muted");
+  // How many of them match is not known.
+  const text = isFiltered ? "Muted" : `${count(muted)} muted`;
+  return muted > 0 && h("a", { href: to("only") }, text);
 }
 
 /** "SendMail", "queue mail" */
@@ -225,7 +232,7 @@ export default {
     return [
       head(
         ["Errors ", h("span", { class: "count" }, atLeast + plural(number, "group"))],
-        mutedLink(params, muted),
+        mutedLink(params, muted, Boolean(filter)),
       ),
       (all > 0 || filter) && filters(ctx),
       groups.length > 0
@@ -249,7 +256,9 @@ export default {
             params.cursor
               ? "No more errors."
               : filter
-              ? `No errors match ${filter}.`
+              ? `No errors match ${filter}.${
+                  muted > 0 && !params.muted ? " Muted errors were not searched." : ""
+                }`
               : params.muted
               ? "No errors are muted."
               : muted > 0

@@ -23,14 +23,24 @@ export const mutedBadge = ({ muted }) =>
   );
 
 export const noteOf = ({ note }) =>
-  note && h("div", { class: "note" }, h("span", { class: "dim" }, "Note: "), note.text);
+  note &&
+  h(
+    "div",
+    { class: "note" },
+    h("span", { class: "dim" }, "Note, ", ago(note.at), ": "),
+    note.text,
+  );
 
 /** `then(group)` gets what the server answers. */
 export async function mute({ group, jobs }, then) {
   const twice = Math.max(2, 2 * jobs);
   const options = [
     ...TIMES.map(([seconds, words]) => h("option", { value: `seconds ${seconds}` }, words)),
-    h("option", { value: `jobs ${twice}` }, `until ${count(twice)} jobs have it`),
+    h(
+      "option",
+      { value: `jobs ${twice}` },
+      `until ${count(twice)} jobs have it (${count(jobs)} now)`,
+    ),
   ];
   const choice = h("select", { id: "mute" }, options);
   const agreed = await ask({
@@ -57,7 +67,7 @@ export async function unmute({ group }, then) {
 export async function editNote({ group, note }, then) {
   const saved = await askText({
     title: "Note",
-    hint: "Everyone sees it with this error, even after the error goes away and comes back.",
+    hint: "Everyone sees it with this error, even if it comes back later. 1,000 bytes at most.",
     value: note?.text ?? "",
     verb: "Save",
     send: (text) => post(`errors/${group}/note`, { text: text.trim() }),

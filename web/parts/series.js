@@ -75,7 +75,7 @@ const readyJobs = (of) => () => [
 ];
 
 /** A chart with its title; `name` differs for each thing that has charts. */
-function one(name, title, times, lines, format, step) {
+function one(name, title, times, lines, format, step, key = title) {
   const now = lines.map(({ label, values }) => {
     const value = values.at(-1) ?? null;
     return `${label.toLowerCase()} ${value === null ? "none" : format(value)}`;
@@ -84,8 +84,8 @@ function one(name, title, times, lines, format, step) {
     title,
     null,
     times.length === 0
-      ? h("p", { class: "empty" }, "The first points appear in a few seconds.")
-      : chart(`${name}/${title}`, {
+      ? h("p", { class: "empty" }, `The first point appears within ${span(step)}.`)
+      : chart(`${name}/${key}`, {
           times,
           series: lines,
           format,
@@ -167,6 +167,8 @@ export const failuresChart = (name, series, of) =>
     [{ label: "Failures", color: "bad", fill: true, values: series.failed, jobs: failedJobs(of) }],
     whole,
     series.interval_s,
+    // The title differs from span to span; the chart on the screen is the same.
+    "Failures",
   );
 
 /** How long jobs waited or ran: `what` is "wait" or "run". */

@@ -177,7 +177,8 @@ Answer<Done> AdminOperations::mark_error(std::uint64_t group, ErrorMark mark, Ti
     if (known != nullptr) parts_.ledger.commit(ErrorUnmarked{group});
     return Done{};
   }
-  if (!parts_.admission.admits_growth()) return Refusal::kNoRoom;
+  const bool is_longer = known == nullptr || mark.note.size() > known->note.size();
+  if (is_longer && !parts_.admission.admits_growth()) return Refusal::kNoRoom;
   if (known == nullptr && marks.count() >= kErrorMarksMax) forget_marks(now);
   if (known == nullptr && marks.count() >= kErrorMarksMax) return Refusal::kTooMany;
   parts_.ledger.commit(ErrorMarked{group, std::move(mark)});

@@ -104,7 +104,7 @@ class AdminOperations {
 
   /// All that is said of the errors of the group from now on; a mark that is over says nothing. The
   /// note is at most `kErrorNoteBytesMax` long. Recorded. Refused: one more than `kErrorMarksMax`;
-  /// while records must not grow.
+  /// while records must not grow, a new one or a longer note.
   Answer<Done> mark_error(std::uint64_t group, ErrorMark mark, Time now);
 
   // ---- workers ----------------------------------------------------------------------------------

@@ -53,8 +53,8 @@ class View {
   [[nodiscard]] const JobBatches& batches() const { return store_.batches(); }
   [[nodiscard]] const Tracks& tracks() const { return store_.tracks(); }
   /// What is remembered of cron entries, those included that no config file has any more.
-  [[nodiscard]] const ErrorMarks& error_marks() const { return store_.error_marks(); }
   [[nodiscard]] const CronEntries& cron() const { return store_.cron(); }
+  [[nodiscard]] const ErrorMarks& error_marks() const { return store_.error_marks(); }
   [[nodiscard]] const EndedPushes& ended_pushes() const { return store_.ended_pushes(); }
   /// The jobs that ended last.
   [[nodiscard]] const FinishedJobs& finished() const { return store_.finished(); }

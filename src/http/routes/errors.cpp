@@ -9,8 +9,8 @@
 #include "http/routes/handlers.hpp"
 #include "http/routes/job_filter.hpp"
 
-/// Failures in groups (`FailureGroups`), those with the most jobs first; and then what has occurred
-/// lately, and no job has any more. And what people say of them (`ErrorMark`).
+/// Failures in groups (`FailureGroups`), those with the most jobs first; and then what no job has
+/// any more, but has occurred lately, or is marked (`ErrorMark`).
 namespace millrace::http {
 namespace {
 
@@ -37,14 +37,15 @@ constexpr std::size_t kBytesAStep = 24;
 
 constexpr std::uint64_t kMuteSecondsMax = 366 * 86'400;
 constexpr std::uint64_t kMuteJobsMax = 1'000'000'000;
-/// Of a note in the list of changes.
-constexpr std::size_t kNoteShownBytes = 200;
+/// Of a message and a note in the list of changes.
+constexpr std::size_t kMessageShownBytes = 80;
+constexpr std::size_t kNoteShownBytes = 150;
 
 enum class Muted { kWith, kWithout, kOnly };
 
 struct ErrorSearch {
   std::optional<FailureGroups::Place> after;
-  std::string_view match;  ///< in the type, message, frame, queues or job types; empty: any
+  std::string_view match;  ///< in the type, message, frame, queues, job types or note; empty: any
   std::string_view queue;  ///< as `is_wanted` takes it; empty: any
   std::string_view type;   ///< of jobs; the same
   Muted muted = Muted::kWith;
@@ -127,8 +128,7 @@ class ErrorPage {
   /// The group of that number; null: no job has it, it did not occur lately, and nothing was said
   /// of it.
   Json show_one(std::uint64_t number) {
-    const FailureGroups::Group* const group = view_.orders().failures().find(number);
-    if (group != nullptr) {
+    if (const FailureGroups::Group* const group = find(number)) {
       look_at({.size = group->size, .group = number}, *group);
     } else {
       look_at_gone({.size = 0, .group = number});
@@ -147,32 +147,36 @@ class ErrorPage {
     steps_ += kGroupSteps;
   }
 
-  /// The groups of the last day without jobs, in the order of their numbers.
+  /// The groups without jobs that occurred in the last day or are marked, in the order of their
+  /// numbers.
   [[nodiscard]] std::vector<FailureGroups::Place> gone_groups() {
+    std::vector<std::uint64_t> numbers = call_.site.failures.groups_since(call_.moment.now - 24h);
+    view_.error_marks().each([&](std::uint64_t number, const ErrorMark& mark) {
+      if (!mark.is_over(call_.moment.now)) numbers.push_back(number);
+    });
+    std::ranges::sort(numbers);
+    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+    steps_ += numbers.size() * kGroupSteps;
     std::vector<FailureGroups::Place> gone;
-    for (const std::uint64_t group : call_.site.failures.groups_since(call_.moment.now - 24h)) {
-      steps_ += kGroupSteps;
-      if (view_.orders().failures().find(group) == nullptr) {
-        gone.push_back({.size = 0, .group = group});
-      }
+    for (const std::uint64_t number : numbers) {
+      if (find(number) == nullptr) gone.push_back({.size = 0, .group = number});
     }
-    std::sort(gone.begin(), gone.end());
     return gone;
+  }
+
+  [[nodiscard]] const FailureGroups::Group* find(std::uint64_t group) const {
+    return view_.orders().failures().find(group);
   }
 
   [[nodiscard]] const ErrorMark* mark_of(std::uint64_t group) const {
     return view_.error_marks().find(group);
   }
 
-  /// How many of the groups that are listed are muted.
   [[nodiscard]] std::size_t muted_count() const {
     std::size_t count = 0;
     view_.error_marks().each([&](std::uint64_t number, const ErrorMark& mark) {
-      const FailureGroups::Group* const group = view_.orders().failures().find(number);
-      const auto last = call_.site.failures.last_at(number);
-      const bool is_listed = group != nullptr || (last && *last >= call_.moment.now - 24h);
-      const std::size_t jobs = group == nullptr ? 0 : group->size;
-      if (is_listed && mark.is_muted(call_.moment.now, jobs)) ++count;
+      const FailureGroups::Group* const group = find(number);
+      if (mark.is_muted(call_.moment.now, group == nullptr ? 0 : group->size)) ++count;
     });
     return count;
   }
@@ -184,13 +188,15 @@ class ErrorPage {
     return is_muted == (search_.muted == Muted::kOnly);
   }
 
-  /// Of it no queue and no type of job is known; after a restart only what people say of it.
+  /// Of it no queue and no type of job is known; later on, only what people say of it.
   void look_at_gone(const FailureGroups::Place& place) {
     pass(place);
     const FailureSeries::Name* const name = call_.site.failures.name(place.group);
     if (name == nullptr && mark_of(place.group) == nullptr) return;
     if (!search_.queue.empty() || !search_.type.empty() || !is_wanted_so(place)) return;
-    if (name != nullptr && !says(name->type, name->message)) return;
+    const bool is_match = search_.match.empty() || is_noted(place.group) ||
+                          (name != nullptr && says(name->type, name->message));
+    if (!is_match) return;
     steps_ += kShowSteps;
     const auto last = call_.site.failures.last_at(place.group);
     Json shown = {
@@ -230,8 +236,8 @@ class ErrorPage {
       const auto has_match = [&](std::string_view text) {
         return contains_ignoring_case(text, search_.match);
       };
-      const bool is_named =
-          std::ranges::any_of(types, has_match) || std::ranges::any_of(queues, has_match);
+      const bool is_named = std::ranges::any_of(types, has_match) ||
+                            std::ranges::any_of(queues, has_match) || is_noted(place.group);
       if (!is_named && !says(failure.errtype, message) && !has_match(frame)) return;
     }
     steps_ += kShowSteps;
@@ -244,6 +250,12 @@ class ErrorPage {
     types.resize(std::min(types.size(), kTypesOfErrorMax));
     for (std::string& type : types) type.resize(cut(type, kTextBytesMax).size());
     shown["types"] = types;
+  }
+
+  /// Whether the text is in the note.
+  [[nodiscard]] bool is_noted(std::uint64_t group) const {
+    const ErrorMark* const mark = mark_of(group);
+    return mark != nullptr && contains_ignoring_case(mark->note, search_.match);
   }
 
   /// A message may also be looked for as somebody has read it, perhaps with its type before it.
@@ -358,13 +370,14 @@ Json show_group(const Call& call, std::uint64_t group) {
 }
 
 Response say_unknown() {
-  return refuse(404, "no such error: no job has it, and it has not occurred in the last 24 h");
+  return refuse(404, "no such error: no job has it, and it did not occur lately");
 }
 
 /// For the list of changes.
 std::string name_of_error(const Json& group) {
-  return group["type"].is_null() ? concat("error ", group["group"].get<std::string>())
-                                 : group["type"].get<std::string>();
+  if (group["type"].is_null()) return concat("error ", group["group"].get<std::string>());
+  const auto& message = group["message"].get_ref<const std::string&>();
+  return concat(group["type"].get_ref<const std::string&>(), " ", cut(message, kMessageShownBytes));
 }
 
 /// Changes what is said of the error that the path names. `changed`: in words.
@@ -380,9 +393,15 @@ Response edit_mark(const Call& call, std::string_view changed, Edit edit) {
       call.site.broker.admin().mark_error(*number, std::move(mark), call.moment.now);
   if (!done && done.error() == Refusal::kNoRoom) return refuse_for_room();
   if (!done) {
-    return refuse(409, concat("at most ", kErrorMarksMax, " errors are muted or have notes"));
+    return refuse(409, concat(kErrorMarksMax,
+                              " errors are muted or have notes, and no more can be: unmute some"));
   }
-  return {.body = dump(show_group(call, *number)),
+  Json shown = show_group(call, *number);
+  if (shown.is_null()) {  // its note was all that was known
+    shown = known;
+    shown["muted"] = shown["note"] = nullptr;
+  }
+  return {.body = dump(shown),
           .is_change = true,
           .changed = concat(name_of_error(known), ": ", changed)};
 }
@@ -412,6 +431,12 @@ Response mute_error(const Call& call) {
   const Outcome<std::uint64_t> jobs = read_count(members, "jobs", kMuteJobsMax);
   if (!jobs) return refuse(400, jobs.error().text);
   if ((*seconds == 0) == (*jobs == 0)) return refuse(400, "give either seconds or jobs");
+  const auto number = parse_failure_group(call.name);
+  const auto* const group =
+      number ? call.site.broker.view().orders().failures().find(*number) : nullptr;
+  if (*jobs > 0 && group != nullptr && group->size >= *jobs) {
+    return refuse(409, concat(group->size, " jobs have it already: give a larger number"));
+  }
   const std::string changed =
       *jobs > 0 ? concat("muted below ", *jobs, " jobs") : concat("muted for ", *seconds, " s");
   return edit_mark(call, changed, [&](ErrorMark& mark) {
@@ -432,15 +457,16 @@ Response note_error(const Call& call) {
   if (found == call.request.members.end() || !found->is_string()) {
     return refuse(400, "text is not a string");
   }
-  const auto& text = found->get_ref<const std::string&>();
+  std::string text = *found;
+  if (text.find_first_not_of(" \t\r\n") == text.npos) text.clear();
   if (text.size() > kErrorNoteBytesMax) {
     return refuse(400, concat("text has more than ", kErrorNoteBytesMax, " bytes"));
   }
   const std::string changed =
       text.empty() ? "no note" : concat("note: ", one_line(text, kNoteShownBytes));
   return edit_mark(call, changed, [&](ErrorMark& mark) {
-    mark.note = text;
     mark.noted_at = text.empty() ? Time{} : call.moment.now;
+    mark.note = std::move(text);
   });
 }
 

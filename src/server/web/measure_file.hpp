@@ -1,11 +1,12 @@
 #pragma once
 
-#include <asio/thread_pool.hpp>
-#include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
+#include "base/result.hpp"
 #include "http/routes/measures/measure_copy.hpp"
 #include "server/process/logging.hpp"
 
@@ -18,12 +19,13 @@ namespace millrace::server {
 class MeasureFile {
  public:
   static constexpr Duration kPause = 30s;  ///< between two saves
+  /// For so long the end of the process waits for a disk that does not answer.
+  static constexpr auto kPatience = std::chrono::seconds(2);
   /// What is longer was not written by this program.
   static constexpr std::uintmax_t kBytesMax = 64 << 20;
 
   /// `directory`: empty, and nothing is kept. What `measures` refers to, and `log`, outlive this.
-  MeasureFile(http::Measures measures, std::string directory, const Log& log);
-  ~MeasureFile();
+  MeasureFile(http::Measures measures, const std::string& directory, const Log& log);
   MeasureFile(const MeasureFile&) = delete;
   MeasureFile& operator=(const MeasureFile&) = delete;
 
@@ -34,21 +36,25 @@ class MeasureFile {
   void work(Time now);
   [[nodiscard]] Time next_due() const { return next_; }
 
-  /// At the end of the process: returns when all is saved, or cannot be.
-  void save_now();
+  /// Saves once more, if anything was measured: at the end of the process, when nobody waits.
+  void save_last();
 
  private:
-  void write(const http::MeasureCopy& copy);
+  struct Writing;
+
+  void begin_to_write();
+  /// Whether the last write is over; what it came to is logged.
+  [[nodiscard]] bool has_written(std::chrono::milliseconds patience);
+  void note(const Outcome<Done>& written);
 
   const http::Measures measures_;
   const std::string path_;
   const Log& log_;
-  bool is_loaded_ = false;
-  Time next_ = kNever;
-  std::optional<http::MeasureCopy> copy_;  ///< that is being made
-  std::atomic<bool> is_writing_ = false;
-  bool has_failed_ = false;  ///< used in the thread
-  asio::thread_pool thread_{1};
+  Time next_ = kNever;                     ///< kNever: nothing is to be saved, yet or any more
+  std::optional<http::MeasureCopy> copy_;  ///< that is being made, or to be written
+  std::shared_ptr<Writing>
+      writing_;  ///< shared with the thread, which may outlive this; null: none
+  bool has_failed_ = false;
 };
 
 }  // namespace millrace::server

@@ -160,10 +160,10 @@ void WebService::reload(const std::string& password, const ReportKey& key,
 }
 
 void WebService::finish(bool is_all_durable) {
-  measures_.save_now();
   gate_.close(is_all_durable);
   port_.close();
   port_.join();
+  measures_.save_last();
 }
 
 // ---- in the port's thread -----------------------------------------------------------------------

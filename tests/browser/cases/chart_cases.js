@@ -178,6 +178,18 @@ export const cases = [
       await test.open(`errors/${group}`);
       const failures = chart(page, "Failures per 10 s");
       await findLink(failures, "Failed jobs, dead");
+      // Another span is drawn in the same place, also under the pointer.
+      await page.getByRole("link", { name: "1 h", exact: true }).click();
+      const hour = chart(page, "Failures per 30 s");
+      await hour.locator("svg").waitFor({ timeout: 60000 });
+      await page.getByRole("link", { name: "15 min", exact: true }).click();
+      await failures.locator("svg").waitFor();
+      await page.getByRole("link", { name: "1 h", exact: true }).click();
+      await hour.locator("svg").waitFor();
+      await hour.locator("svg").hover();
+      await hour.locator("path.at:not(.pin)").waitFor({ state: "attached" });
+      await hour.getByRole("img", { name: /^Failures per 30 s/ }).waitFor();
+      await page.getByRole("link", { name: "15 min", exact: true }).click();
       await page.getByRole("button", { name: "Delete all" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Delete 1 job" }).click();
       await page.getByText("No dead or retrying jobs with this error.").waitFor();

@@ -97,7 +97,7 @@ export const cases = [
       await page.getByRole("button", { name: "Save" }).click();
       await page.getByText("Ask the network team.").waitFor();
       await page.getByRole("button", { name: "Mute" }).click();
-      await page.getByLabel("Mute it").selectOption("until 6 jobs have it");
+      await page.getByLabel("Mute it").selectOption("until 6 jobs have it (3 now)");
       await page.getByRole("dialog").getByRole("button", { name: "Mute" }).click();
       await page.getByText("muted below 6 jobs").waitFor();
       await test.open("errors");
@@ -110,7 +110,7 @@ export const cases = [
       await top.getByRole("link", { name: "KeyError" }).waitFor();
       assert.equal(await top.getByRole("link", { name: "Timeout" }).count(), 0);
       await test.open("activity");
-      await row(page, "Mute error").getByText("Timeout: muted below 6 jobs").waitFor();
+      await row(page, "Mute error").getByText("Timeout after # s: muted below 6 jobs").waitFor();
       await row(page, "Edit note of error").getByText("note: Ask the network team.").waitFor();
       await row(page, "Mute error").getByRole("link").first().click();
       await page.getByRole("button", { name: "Unmute" }).click();

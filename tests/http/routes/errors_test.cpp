@@ -174,7 +174,7 @@ TEST_CASE("errors: one that is muted is left out on demand, until the time is ov
   const Response muted = web.post(path + "/mute", {{"seconds", 3600}});
   CHECK(muted.status == 200);
   CHECK(muted.is_change);
-  CHECK(muted.changed == "Oops: muted for 3600 s");
+  CHECK(muted.changed == "Oops late: muted for 3600 s");
   CHECK(Json::parse(muted.body)["muted"]["below_jobs"] == nullptr);
   CHECK(web.read(path)["muted"]["until"].is_string());
   CHECK(messages("?muted=no") == "refused;");
@@ -183,6 +183,7 @@ TEST_CASE("errors: one that is muted is left out on demand, until the time is ov
   CHECK(web.read("/api/v1/errors")["muted"] == 1);
   web.now += 1h;
   CHECK(web.read("/api/v1/errors")["muted"] == 0);
+  CHECK(web.broker.view().error_marks().count() == 1);  // until there is no room
   CHECK(messages("?muted=only").empty());
 }
 
@@ -195,6 +196,7 @@ TEST_CASE("errors: one is muted until more jobs have it, or until somebody ends 
   CHECK(web.read(path)["muted"]["below_jobs"] == 2);
   web.fail("Mail", "late");
   CHECK(web.read(path)["muted"] == nullptr);
+  CHECK(web.post(path + "/mute", {{"jobs", 2}}).status == 409);  // it would mute nothing
   CHECK(web.post(path + "/mute", {{"jobs", 4}}).status == 200);
   CHECK(web.post(path + "/unmute").status == 200);
   CHECK(web.read(path)["muted"] == nullptr);
@@ -207,15 +209,20 @@ TEST_CASE("errors: a note stays when no job has the error any more") {
   const std::string group = web.read("/api/v1/errors")["groups"][0]["group"];
   const std::string path = "/api/v1/errors/" + group;
   CHECK(web.post(path + "/note", {{"text", "Ask the\nnetwork team."}}).changed ==
-        "Oops: note: Ask the network team.");
+        "Oops late: note: Ask the network team.");
   CHECK(web.read("/api/v1/errors")["groups"][0]["note"]["text"] == "Ask the\nnetwork team.");
   CHECK(web.broker.admin().change(id, Mutation::Action::kDiscard, web.now));
   web.now += 48h;
-  CHECK(web.read("/api/v1/errors")["groups"].empty());
+  // It is listed, so that it can be found and removed.
+  const Json listed = web.read("/api/v1/errors?match=LATE")["groups"];
+  REQUIRE(listed.size() == 1);
+  CHECK(listed[0]["jobs"] == 0);
   CHECK(web.read(path)["note"]["text"] == "Ask the\nnetwork team.");
   web.failures = {};  // as after a restart
   CHECK(web.read(path)["type"] == nullptr);
-  CHECK(web.post(path + "/note", {{"text", ""}}).status == 200);
+  CHECK(web.read("/api/v1/errors?match=network")["groups"][0]["group"] == group);
+  CHECK(web.read("/api/v1/errors?match=elsewhere")["groups"].empty());
+  CHECK(Json::parse(web.post(path + "/note", {{"text", " \n "}}).body)["note"] == nullptr);
   CHECK(web.get(path).status == 404);
 }
 

@@ -239,6 +239,7 @@ void compare_marks(const ErrorMarks& marks, const Model& model) {
     if (mark->muted_until != expected.muted_until) disagree(name, "time");
     if (mark->muted_below != expected.muted_below) disagree(name, "number of jobs");
     if (mark->note != expected.note) disagree(name, "note");
+    if (mark->noted_at != expected.noted_at) disagree(name, "time of the note");
   }
 }
 

@@ -108,8 +108,7 @@ struct ModelMark {
   Time muted_until{};
   std::uint64_t muted_below = 0;
   std::string note;
-
-  bool operator==(const ModelMark&) const = default;
+  Time noted_at{};
 };
 
 /// By name: `kThrottledQueue`, `kLimitedType`.
@@ -215,7 +214,7 @@ class Model {
                                         Time now);
 
   /// One says that of an error, or nothing any more, which is never refused.
-  [[nodiscard]] bool mark_error(std::uint64_t error, const ModelMark& mark);
+  [[nodiscard]] bool mark_error(std::uint64_t error, const ModelMark& mark, Time now);
 
   /// An administrator retries all that are dead, or that are retrying: they become ready evenly
   /// within so long.

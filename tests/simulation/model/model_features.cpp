@@ -6,12 +6,14 @@
 /// Locks, times and tracks of jobs.
 namespace millrace::simulation {
 
-bool Model::mark_error(std::uint64_t error, const ModelMark& mark) {
-  if (mark == ModelMark{}) {
+bool Model::mark_error(std::uint64_t error, const ModelMark& mark, Time now) {
+  if (mark.note.empty() && mark.muted_below == 0 && mark.muted_until <= now) {
     facts.marks.erase(error);
     return true;
   }
-  if (!takes_longer()) return false;
+  const auto known = facts.marks.find(error);
+  const bool is_longer = known == facts.marks.end() || mark.note.size() > known->second.note.size();
+  if (is_longer && !takes_longer()) return false;
   facts.marks[error] = mark;
   return true;
 }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/check.hpp"
 #include "core/model/codec.hpp"
 
 namespace millrace {
@@ -36,7 +37,9 @@ void ErrorMarks::enter_log(Slot slot) {
 }
 
 void ErrorMarks::leave_log(Slot slot) {
-  record_bytes_ -= encoded_bytes(marks_[slot].record);
+  const std::uint64_t bytes = encoded_bytes(marks_[slot].record);
+  CHECK(bytes <= record_bytes_);
+  record_bytes_ -= bytes;
   log_.remove(slot);
 }
 

@@ -80,11 +80,18 @@ std::optional<FailureSeries::Saved> FailureSeries::save(std::uint64_t number) co
   return saved;
 }
 
-void FailureSeries::restore(Saved saved) {
+void FailureSeries::restore(Saved saved, Time now) {
   if (groups_.size() == kGroupsMax || places_.contains(saved.number)) return;
   Group group{.number = saved.number, .name = std::move(saved.name), .last_at = saved.last_at};
   std::string_view bytes = saved.bytes;
-  if (!take_bytes(bytes, group.rings) || !take_bytes(bytes, group.points)) return;
+  const bool is_whole =
+      take_bytes(bytes, group.rings) && take_bytes(bytes, group.points) && bytes.empty();
+  if (!is_whole || saved.last_at > now) return;
+  const Ends ends = ends_at(now);
+  for (std::size_t i = 0; i < kSpans.size(); ++i) {
+    const Ring& ring = group.rings[i];
+    if (ring.begin < 0 || ring.begin > ring.last || ring.last > ends[i]) return;
+  }
   groups_.push_back(std::move(group));
   places_.emplace(saved.number, std::prev(groups_.end()));
 }

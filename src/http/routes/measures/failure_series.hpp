@@ -56,8 +56,9 @@ class FailureSeries final : public FailureWatch {
   };
   /// nullopt: nothing is kept of it.
   [[nodiscard]] std::optional<Saved> save(std::uint64_t group) const;
-  /// Takes over a group that an earlier process had: those first that occurred last.
-  void restore(Saved saved);
+  /// Takes over a group that an earlier process had: those first that occurred last. One that is
+  /// not whole, or of a time to come, is left out.
+  void restore(Saved saved, Time now);
 
  private:
   /// A ring of the intervals of a span. The interval i is at i modulo their number.

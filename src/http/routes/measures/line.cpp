@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 namespace millrace::http {
 namespace {
@@ -11,14 +12,18 @@ SmallNumber quantile(const Histogram& times, double part) {
   return length ? SmallNumber(static_cast<std::uint64_t>(*length / kTimeUnit)) : SmallNumber();
 }
 
+/// One that has become smaller began anew, as those of runs do with a FLUSH.
+std::uint64_t growth(std::uint64_t from, std::uint64_t to) {
+  return to < from ? to : to - from;
+}
+
 /// A part of what came between two readings; the numbers are those of the part.
 Point point_between(const Reading& before, const Reading& now,
                     const std::function<std::uint64_t(std::uint64_t count)>& part) {
   const Histogram wait = now.wait.since(before.wait);
   const Histogram run = now.run.since(before.run);
-  // One that has become smaller began anew, as those of runs do with a FLUSH.
   const auto came = [&part](std::uint64_t from, std::uint64_t to) {
-    return SmallNumber(part(to < from ? to : to - from));
+    return SmallNumber(part(growth(from, to)));
   };
   return {.ready = SmallNumber(now.ready),
           .enqueued = came(before.enqueued, now.enqueued),
@@ -108,12 +113,22 @@ bool Line::note_in(Ring& ring, const Reading& reading, std::int64_t end) {
   }
   at(ring.points, last) = point_between(
       ring.before, reading, [&](std::uint64_t all) { return all / parts + all % parts; });
+  const std::int64_t open = ring.end;
+  const Carried carried = std::exchange(ring.carried, {});
+  if (open >= end - count) add(carried, at(ring.points, open));
   const bool has_come =
       reading.enqueued != ring.before.enqueued || reading.processed != ring.before.processed;
   ring.before = reading;
   ring.end = end;
   ring.begin = std::max(ring.begin, end - count);
   return has_come;
+}
+
+void Line::add(const Carried& carried, Point& point) {
+  SmallNumber* const numbers[] = {&point.enqueued, &point.processed, &point.failed};
+  for (std::size_t i = 0; i < carried.size(); ++i) {
+    *numbers[i] = SmallNumber(numbers[i]->value().value_or(0) + carried[i]);
+  }
 }
 
 void Line::restart(const Ends& ends, Reading first) {
@@ -130,7 +145,12 @@ void Line::restart(const Ends& ends, Reading first) {
 std::string Line::save() const {
   std::string bytes;
   for (const Ring& ring : rings_) {
+    const auto [enqueued, processed, failed] = ring.carried;
     append_bytes(std::array{ring.begin, ring.end}, bytes);
+    append_bytes(std::array{enqueued + growth(ring.before.enqueued, last().enqueued),
+                            processed + growth(ring.before.processed, last().processed),
+                            failed + growth(ring.before.failed, last().failed)},
+                 bytes);
     append_bytes(ring.points, bytes);
   }
   return bytes;
@@ -143,7 +163,9 @@ std::optional<Line> Line::load(std::string_view saved, Time now) {
     Ring& ring = line.rings_[i];
     ring.points.resize(kSpans[i].points);
     std::array<std::int64_t, 2> bounds{};
-    if (!take_bytes(saved, bounds) || !take_bytes(saved, ring.points)) return std::nullopt;
+    const bool is_whole = take_bytes(saved, bounds) && take_bytes(saved, ring.carried) &&
+                          take_bytes(saved, ring.points);
+    if (!is_whole) return std::nullopt;
     ring.begin = bounds[0];
     ring.end = bounds[1];
     const bool is_past = 0 <= ring.begin && ring.begin <= ring.end && ring.end <= ends[i];
@@ -159,6 +181,7 @@ std::vector<Point> Line::points(std::size_t span, std::int64_t ends) const {
   for (std::int64_t i = std::max(ring.begin, ends - count); i < ends; ++i) {
     const bool is_known = i < ring.end;
     points.push_back(is_known ? ring.points[static_cast<std::size_t>(i % count)] : nothing());
+    if (i == ring.end) add(ring.carried, points.back());
   }
   return points;
 }

@@ -147,14 +147,20 @@ class Line {
  private:
   Line() = default;
 
+  /// How many jobs came, and how many runs ended and failed.
+  using Carried = std::array<std::uint64_t, 3>;
+
   /// A ring of the points of a span. That of the interval i is at i modulo their number.
   struct Ring {
     std::vector<Point> points;
     std::int64_t begin = 0;  ///< the first interval
     std::int64_t end = 0;    ///< after the last one
     Reading before;          ///< at the end of the last one
+    /// What came after the last one to an earlier process: it belongs to the next one.
+    Carried carried{};
   };
 
+  static void add(const Carried& carried, Point& point);
   static bool note_in(Ring& ring, const Reading& reading, std::int64_t end);
 
   std::array<Ring, kSpans.size()> rings_;

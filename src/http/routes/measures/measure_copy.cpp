@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <utility>
 
 #include "base/hash.hpp"
 
-/// The bytes are a hash of the rest, and the rest a document in CBOR (RFC 8949).
+/// The bytes are a hash of the rest, and the rest a document in the CBOR of nlohmann_json: other
+/// than RFC 8949 has it, a text may be any bytes.
 namespace millrace::http {
 namespace {
 
@@ -151,12 +153,13 @@ bool restore(std::string_view bytes, const Measures& measures, Time now) {
     }
     std::vector<Change> changes;
     for (const Json& each : copy.at("activity")) changes.push_back(read_change(each));
+    std::erase_if(changes, [now](const Change& each) { return each.at > now; });
     std::reverse(changes.begin(), changes.end());
+    // While it was copied, some may have occurred again.
+    std::ranges::stable_sort(groups, std::greater(), &FailureSeries::Saved::last_at);
     // Nothing is taken of a copy that is not whole.
-    for (FailureSeries::Saved& each : groups) {
-      if (each.last_at <= now) measures.failures.restore(std::move(each));
-    }
-    measures.series.restore(std::move(lines));
+    for (FailureSeries::Saved& each : groups) measures.failures.restore(std::move(each), now);
+    measures.series.restore(std::move(lines), now);
     for (Change& each : changes) measures.activity.note(std::move(each));
     return true;
   } catch (const Json::exception&) {

@@ -19,7 +19,7 @@ struct Measures {
   Activity& activity;
 };
 
-/// A copy of them that outlives the process, 16 MB at most: made in slices, in the broker's thread.
+/// A copy of them that outlives the process, 18 MB at most: made in slices, in the broker's thread.
 class MeasureCopy {
  public:
   /// What `measures` refers to outlives this, or is not used any more.

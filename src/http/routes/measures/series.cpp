@@ -9,6 +9,13 @@ namespace {
 
 constexpr Duration kInterval = kSpans.front().interval;
 
+/// It was read within the longest span.
+bool is_recent(const Line& line, const Ends& ends) {
+  constexpr std::int64_t kIntervals =
+      kSpans.back().points * (kSpans.back().interval / kSpans.front().interval);
+  return line.end() > ends.front() - kIntervals;
+}
+
 }  // namespace
 
 const Line* Series::find_queue(std::string_view name) const {
@@ -33,13 +40,23 @@ std::vector<std::string> Series::queue_names() const {
 std::vector<std::string> Series::type_names() const {
   std::vector<std::string> names;
   for (const auto& [name, place] : type_places_) names.push_back(name);
-  for (const auto& [name, line] : former_types_) names.push_back(name);
+  for (const auto& [name, line] : former_types_) {
+    if (names.size() >= TypeMeters::kTypesMax) break;
+    if (is_recent(*line, ends_)) names.push_back(name);
+  }
   return names;
 }
 
-void Series::restore(Lines lines) {
+void Series::restore(Lines lines, Time now) {
   server_ = std::move(lines.server);
   is_restored_ = true;
+  for (std::vector<NamedLine>* const list : {&lines.queues, &lines.types}) {
+    std::erase_if(*list, [ends = ends_at(now)](const NamedLine& each) {
+      return !is_recent(each.line, ends);
+    });
+    std::ranges::stable_sort(*list, std::greater(),
+                             [](const NamedLine& each) { return each.line.end(); });
+  }
   for (auto& [name, line] : lines.queues) {
     if (queues_.size() == kQueuesMax) break;
     const std::int64_t active_at = line.end();
@@ -49,6 +66,7 @@ void Series::restore(Lines lines) {
             .name = name, .created = kNotRead, .active_at = active_at, .line = std::move(line)}));
   }
   for (auto& [name, line] : lines.types) {
+    if (former_types_.size() == TypeMeters::kTypesMax) break;
     former_types_.emplace(name, std::make_unique<Line>(std::move(line)));
   }
 }

@@ -42,6 +42,7 @@ class Series {
   [[nodiscard]] const Line* find_type(std::string_view name) const;
 
   [[nodiscard]] std::vector<std::string> queue_names() const;
+  /// At most `TypeMeters::kTypesMax`, besides the one for all others.
   [[nodiscard]] std::vector<std::string> type_names() const;
 
   struct NamedLine {
@@ -54,8 +55,8 @@ class Series {
     std::vector<NamedLine> queues;
     std::vector<NamedLine> types;
   };
-  /// Takes over what an earlier process had. To be called before the first `work`.
-  void restore(Lines lines);
+  /// Takes over what an earlier process had in the last day. To be called before the first `work`.
+  void restore(Lines lines, Time now);
 
   /// Up to when all lines are complete.
   [[nodiscard]] const Ends& ends() const { return ends_; }

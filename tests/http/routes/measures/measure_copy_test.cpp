@@ -82,6 +82,71 @@ TEST_CASE("measure copy: another process knows what was, and goes on from there"
   CHECK(changes[0]["target"] == "failing");
 }
 
+TEST_CASE("measure copy: what came in an interval that has not ended is in its point") {
+  WebFixture web;
+  fill(web);
+  const auto runs_of = [](WebFixture& fixture, const std::string& query) {
+    std::uint64_t sum = 0;
+    const Json series = fixture.read("/api/v1/series?span=24h" + query);
+    for (const Json& each : series["processed"]) sum += each.get<std::uint64_t>();
+    return sum;
+  };
+  std::string bytes = copy_of(web);
+  Time now = web.now;
+  // Through two processes within one interval of the day's chart, and to its end.
+  for (const std::uint64_t added : {0, 1, 1}) {
+    WebFixture next;
+    next.now = now + 10s;
+    CHECK(restore(bytes, measures_of(next), next.now));
+    measure(next);
+    if (added > 0) {
+      const JobId id = next.push("Mail");
+      CHECK(next.fetch() == id);
+      next.acknowledge(id);
+    }
+    measure(next);
+    bytes = copy_of(next);
+    now = next.now;
+  }
+  WebFixture last;
+  last.now = now + 10min;
+  CHECK(restore(bytes, measures_of(last), last.now));
+  measure(last);
+  CHECK(runs_of(last, "") == 5);
+  CHECK(runs_of(last, "&type=Mail") == 5);
+  CHECK(runs_of(last, "&queue=default") == 4);
+}
+
+TEST_CASE(
+    "measure copy: there are never more lines than one process has, and none of former days") {
+  WebFixture web;
+  fill(web);
+  std::string bytes = copy_of(web);
+  Time now = web.now;
+  for (int process = 0; process < 2; ++process) {
+    WebFixture next;
+    next.now = now;
+    CHECK(restore(bytes, measures_of(next), next.now));
+    for (int i = 0; i < 700; ++i) {
+      const std::string name = "T" + std::to_string(process) + "-" + std::to_string(i);
+      const JobId id = next.push(name, name);
+      CHECK(next.fetch(name) == id);
+      next.acknowledge(id);
+    }
+    for (int i = 0; i < 5; ++i) measure(next);
+    CHECK(next.series.type_names().size() <= TypeMeters::kTypesMax + 1);
+    CHECK(next.series.queue_names().size() <= Series::kQueuesMax);
+    bytes = copy_of(next);
+    now = next.now;
+  }
+  WebFixture last;
+  last.now = now + 25h;
+  CHECK(restore(bytes, measures_of(last), last.now));
+  CHECK(last.series.queue_names().empty());
+  measure(last);
+  CHECK(last.series.type_names().empty());
+}
+
 TEST_CASE("measure copy: a copy of a copy is the same, slice by slice") {
   WebFixture web;
   fill(web);
