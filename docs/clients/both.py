@@ -11,5 +11,5 @@ with Client(role="producer") as client:  # FAKTORY_URL, or localhost:7419
 
 with greenstalk.Client(("127.0.0.1", 11300), watch="mail") as worker:
     job = worker.reserve(timeout=10)
-    print(job.body)
+    print(job.body)  # JSON
     worker.delete(job)
