@@ -11,13 +11,15 @@ namespace {
 
 using Side = Table::Side;
 
-/// Until when, or below how many jobs; empty: it is not muted.
-std::string muted_at(const Json& group, std::int64_t now_ms) {
+/// What is muted says so first: a column of its own would be left out on most terminals.
+std::string message_at(const Json& group, std::int64_t now_ms) {
   const Json& muted = member(group, "muted");
-  if (muted.is_null()) return "";
+  const std::string message = text_at(group, "message");
+  if (muted.is_null()) return message;
   const std::uint64_t jobs = count_at(muted, "below_jobs");
-  return jobs > 0 ? "below " + http::grouped(jobs) + " jobs"
-                  : "for " + wait_at(muted, "until", now_ms);
+  const std::string how = jobs > 0 ? "below " + http::grouped(jobs) + " jobs"
+                                   : "for " + wait_at(muted, "until", now_ms);
+  return "[muted " + how + "] " + message;
 }
 
 Table errors_table(const Json& groups, std::int64_t now_ms) {
@@ -29,7 +31,6 @@ Table errors_table(const Json& groups, std::int64_t now_ms) {
                {.title = "group", .cut = Table::Cut::kNever, .rank = 1},
                {"type"},
                {"message"},
-               {.title = "muted", .rank = 7},
                {.title = "frame", .rank = 5},
                {.title = "queues", .rank = 4}});
   for (const Json& group : groups) {
@@ -41,8 +42,7 @@ Table errors_table(const Json& groups, std::int64_t now_ms) {
                {age_at(group, "last_at", now_ms) + " ago"},
                {text_at(group, "group")},
                {text_at(group, "type")},
-               {text_at(group, "message")},
-               {muted_at(group, now_ms)},
+               {message_at(group, now_ms)},
                {text_at(group, "frame")},
                {joined_at(group, "queues")}});
   }

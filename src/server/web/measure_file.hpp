@@ -52,8 +52,7 @@ class MeasureFile {
   const Log& log_;
   Time next_ = kNever;                     ///< kNever: nothing is to be saved, yet or any more
   std::optional<http::MeasureCopy> copy_;  ///< that is being made, or to be written
-  std::shared_ptr<Writing>
-      writing_;  ///< shared with the thread, which may outlive this; null: none
+  std::shared_ptr<Writing> writing_;       ///< shared with the thread, which may outlive this
   bool has_failed_ = false;
 };
 

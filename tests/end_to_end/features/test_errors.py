@@ -1,9 +1,10 @@
 """What people say of errors, and the ends of the real program."""
 
+import subprocess
 import unittest
 
 from clients import Faktory
-from program import ServerTest, free_port
+from program import PROGRAM, ServerTest, environment, free_port
 from web import Web
 
 
@@ -33,6 +34,11 @@ class ErrorsTest(ServerTest):
         [muted] = self.errors("?muted=only")
         self.assertEqual(muted["muted"], {"until": None, "below_jobs": 2})
         self.assertEqual(muted["note"]["text"], "Ask the network team.")
+        listed = subprocess.run(
+            [PROGRAM, "errors", f"--url=http://127.0.0.1:{self.address[1]}"],
+            stdout=subprocess.PIPE, env=environment({"COLUMNS": "80"}), text=True, check=True,
+        )
+        self.assertIn("[muted below 2 jobs] late after # s", listed.stdout)
         # It is known when the job failed, not when the server was started.
         self.assertEqual(muted["last_at"], late["last_at"])
         self.fail_job(server, "job-late-2", "late after 44 s")
