@@ -116,7 +116,7 @@ bool MeasureCopy::work() {
 
 std::string MeasureCopy::encode() const {
   std::string bytes(sizeof(std::uint64_t), '\0');
-  Json::to_cbor(copy_, nlohmann::detail::output_adapter<char>(bytes));
+  Json::to_cbor(copy_, bytes);
   const std::uint64_t hash = hash_of(std::string_view(bytes).substr(sizeof hash));
   std::memcpy(bytes.data(), &hash, sizeof hash);
   return bytes;
