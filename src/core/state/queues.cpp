@@ -127,29 +127,20 @@ void Queues::apply(QueueChanged&& record) {
 
 // ---- as a live kind -----------------------------------------------------------------------------
 
-/// The offset within the batch does not matter: a batch is never cut, so its beginning will do.
+QueueChanged Queues::record_in(QueueId id) const {
+  return record_of(at(id));
+}
+
 void Queues::enter_log(Queue& queue) {
   CHECK(!queue.log);
   queue.log.emplace();
-  log_.push_newest(queue.id, 0);
-  record_bytes_ += encoded_bytes(record_of(queue));
+  LiveRecords::enter_log(queue.id);
 }
 
-/// Before the queue changes, since its record's length is counted as the queue is now.
 void Queues::leave_log(Queue& queue) {
   if (!queue.log) return;
-  const std::uint64_t bytes = encoded_bytes(record_of(queue));
-  CHECK(bytes <= record_bytes_);
-  record_bytes_ -= bytes;
-  log_.remove(queue.id);
+  LiveRecords::leave_log(queue.id);
   queue.log.reset();
-}
-
-void Queues::rewrite_oldest(std::string& batch) {
-  Queue& queue = at(log_.oldest().value());
-  encode(record_of(queue), batch);
-  leave_log(queue);
-  enter_log(queue);
 }
 
 std::size_t Queues::write(std::string& batch) {

@@ -17,7 +17,7 @@
 #include "core/model/queue.hpp"
 #include "core/model/record.hpp"
 #include "core/state/live_kind.hpp"
-#include "core/state/log_order.hpp"
+#include "core/state/live_records.hpp"
 
 namespace millrace {
 
@@ -34,12 +34,10 @@ class QueueWatcher {
 
 /// All queues, by name and in the order of their creation. A queue's record is live while it says
 /// something: that the queue is kept, or paused.
-class Queues {
+class Queues : public LiveRecords<Queues> {
  public:
   /// There is `default`.
   Queues();
-  Queues(const Queues&) = delete;
-  Queues& operator=(const Queues&) = delete;
 
   /// It is told of queues from now on, and outlives this.
   void watch(QueueWatcher& watcher) { watcher_ = &watcher; }
@@ -93,12 +91,6 @@ class Queues {
   // ---- as a live kind ---------------------------------------------------------------------------
 
   void apply(QueueChanged&& record);
-  [[nodiscard]] std::optional<Lsn> oldest_place() const { return log_.oldest_place(); }
-  void rewrite_oldest(std::string& batch);
-  void place(Lsn begin) {
-    log_.place(begin, [](QueueId) {});
-  }
-  [[nodiscard]] std::uint64_t live_bytes() const { return record_bytes_; }
   /// By what queues with their entries in the orders took.
   [[nodiscard]] std::size_t memory_bytes() const { return creation_.size() * 1024; }
   static constexpr AtFlush kAtFlush = AtFlush::kRemoved;
@@ -109,6 +101,9 @@ class Queues {
     DCHECK(id < queues_.size() && queues_[id] != nullptr);
     return queues_[id].get();
   }
+  friend LiveRecords;
+  [[nodiscard]] LogNode& node_of(QueueId id) { return *at(id).log; }
+  [[nodiscard]] QueueChanged record_in(QueueId id) const;
   void enter_log(Queue& queue);
   void leave_log(Queue& queue);
 
@@ -123,13 +118,6 @@ class Queues {
   PauseEnds pause_ends_;
   std::vector<std::string> lost_pauses_;
   bool is_replaying_ = false;
-
-  struct NodeOf {
-    std::vector<std::unique_ptr<Queue>>* queues;
-    LogNode& operator()(QueueId id) const { return *(*queues)[id]->log; }
-  };
-  LogOrder<NodeOf> log_{NodeOf{&queues_}};
-  std::uint64_t record_bytes_ = 0;
 };
 
 /// All that is stored of a queue besides its jobs. The name is a view of the queue's.

@@ -11,14 +11,8 @@
 namespace millrace {
 
 const JobBatch* JobBatches::find(JobBatchId id) const {
-  const auto slot = slot_of(id);
+  const auto slot = slots_.find(id);
   return slot ? &batches_[*slot] : nullptr;
-}
-
-std::optional<JobBatches::Slot> JobBatches::slot_of(JobBatchId id) const {
-  const Shard& shard = slots_[shard_of(id)];
-  const auto found = shard.find(id);
-  return found == shard.end() ? std::nullopt : std::optional(*found);
 }
 
 JobBatchAdded JobBatches::added_of(const JobBatch& batch) {
@@ -99,7 +93,7 @@ void JobBatches::update_alarm(Slot slot) {
 }
 
 void JobBatches::reset_alarm(JobBatchId id) {
-  const auto slot = slot_of(id);
+  const auto slot = slots_.find(id);
   if (!slot) return;
   clear_alarm(*slot);
   update_alarm(*slot);
@@ -136,7 +130,7 @@ void JobBatches::set_changed_bytes(JobBatch& batch, std::uint64_t bytes) {
 // ---- as a live kind -----------------------------------------------------------------------------
 
 void JobBatches::apply(JobBatchAdded&& record) {
-  if (const auto known = slot_of(record.id)) {
+  if (const auto known = slots_.find(record.id)) {
     log_.remove(*known);
     return log_.push_newest(*known, 0);
   }
@@ -157,7 +151,7 @@ void JobBatches::apply(JobBatchAdded&& record) {
     batch.fields.set_callback(callback.batch_role(), CallbackState::kWaiting);
   }
   batch.fields.since = record.created_at;
-  slots_[shard_of(batch.id)].insert(slot);
+  slots_.insert(slot);
   creation_.insert(slot);
   if (batch.parent != 0) families_.emplace(std::pair(batch.parent, batch.sequence), slot);
   // The offset does not matter: a batch of records is never cut, so its beginning will do.
@@ -168,7 +162,7 @@ void JobBatches::apply(JobBatchAdded&& record) {
 }
 
 void JobBatches::apply(JobBatchChanged&& record) {
-  const auto slot = slot_of(record.id);
+  const auto slot = slots_.find(record.id);
   if (!slot) return;
   JobBatch& batch = batches_[*slot];
   batch.fields = record.fields;
@@ -177,7 +171,7 @@ void JobBatches::apply(JobBatchChanged&& record) {
 }
 
 void JobBatches::apply(JobBatchRemoved&& record) {
-  const auto slot = slot_of(record.id);
+  const auto slot = slots_.find(record.id);
   if (!slot) return;
   const JobBatch& batch = batches_[*slot];
   clear_alarm(*slot);
@@ -187,7 +181,7 @@ void JobBatches::apply(JobBatchRemoved&& record) {
   text_bytes_ -= batch.added_bytes;
   creation_.erase(*slot);
   if (batch.parent != 0) families_.erase(std::pair(batch.parent, batch.sequence));
-  slots_[shard_of(batch.id)].erase(*slot);
+  slots_.erase(*slot);
   batches_.free(*slot);
 }
 

@@ -2,7 +2,6 @@
 
 #include <absl/container/btree_map.h>
 #include <absl/container/btree_set.h>
-#include <absl/container/flat_hash_set.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +16,7 @@
 #include "core/model/record.hpp"
 #include "core/state/live_kind.hpp"
 #include "core/state/log_order.hpp"
+#include "core/state/slot_index.hpp"
 #include "core/state/totals.hpp"
 
 namespace millrace {
@@ -70,7 +70,7 @@ class JobBatches {
   /// Changes what is counted. Nothing happens when there is no such batch.
   template <typename Change>
   void edit(JobBatchId id, Change&& change) {
-    const auto slot = slot_of(id);
+    const auto slot = slots_.find(id);
     if (!slot) return;
     change(batches_[*slot].fields);
     note_change(*slot);
@@ -129,7 +129,6 @@ class JobBatches {
   static constexpr AtFlush kAtFlush = AtFlush::kRemoved;
 
  private:
-  [[nodiscard]] std::optional<Slot> slot_of(JobBatchId id) const;
   void note_change(Slot slot);
   void update_indexes(Slot slot);
   void update_alarm(Slot slot);
@@ -140,28 +139,12 @@ class JobBatches {
   Totals& totals_;
   Slab<JobBatch> batches_;
 
-  // In shards, since a table that grows moves all its entries.
-  static constexpr std::size_t kShards = 64;
-  struct HashOf {
-    using is_transparent = void;
-    const Slab<JobBatch>* batches;
-    // It was drawn at random. Its lowest bits have chosen the shard.
-    std::size_t operator()(JobBatchId id) const { return id / kShards; }
-    std::size_t operator()(Slot slot) const { return (*batches)[slot].id / kShards; }
+  struct KeyOf {
+    JobBatchId operator()(const JobBatch& batch) const { return batch.id; }
+    // It was drawn at random.
+    static std::size_t hash(JobBatchId id) { return id; }
   };
-  struct EqualOf {
-    using is_transparent = void;
-    const Slab<JobBatch>* batches;
-    [[nodiscard]] static JobBatchId key_of(JobBatchId id) { return id; }
-    [[nodiscard]] JobBatchId key_of(Slot slot) const { return (*batches)[slot].id; }
-    template <typename A, typename B>
-    bool operator()(const A& a, const B& b) const {
-      return key_of(a) == key_of(b);
-    }
-  };
-  using Shard = absl::flat_hash_set<Slot, HashOf, EqualOf>;
-  std::vector<Shard> slots_{kShards, Shard(0, HashOf{&batches_}, EqualOf{&batches_})};
-  [[nodiscard]] static std::size_t shard_of(JobBatchId id) { return id % kShards; }
+  SlotIndex<JobBatch, KeyOf> slots_{batches_};
 
   Creation creation_{BySequence{&batches_}};
   Families families_;

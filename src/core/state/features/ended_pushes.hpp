@@ -1,31 +1,22 @@
 #pragma once
 
 #include <absl/container/btree_set.h>
-#include <absl/container/flat_hash_set.h>
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "base/slab.hpp"
 #include "core/model/record.hpp"
 #include "core/state/live_kind.hpp"
-#include "core/state/log_order.hpp"
+#include "core/state/live_records.hpp"
+#include "core/state/slot_index.hpp"
 
 namespace millrace {
 
 /// The pushes that are remembered though their jobs have ended. How long is the broker's business.
-class EndedPushes {
+class EndedPushes : public LiveRecords<EndedPushes> {
  public:
-  using Slot = std::uint32_t;
-
-  EndedPushes() : shards_(kShards, Shard(0, HashOf{&pushes_}, EqualOf{&pushes_})) {}
-  EndedPushes(const EndedPushes&) = delete;
-  EndedPushes& operator=(const EndedPushes&) = delete;
-
   /// Null: that push is not remembered.
   [[nodiscard]] const PushEnded* find(const PushKey& key) const;
   [[nodiscard]] std::size_t size() const { return pushes_.size(); }
@@ -49,53 +40,26 @@ class EndedPushes {
   void apply(PushEnded&& record);
   /// Of a push that is not remembered, this does nothing.
   void apply(PushForgotten&& record);
-  [[nodiscard]] std::optional<Lsn> oldest_place() const { return log_.oldest_place(); }
-  void rewrite_oldest(std::string& batch);
-  void place(Lsn begin) {
-    log_.place(begin, [](Slot) {});
-  }
-  [[nodiscard]] std::uint64_t live_bytes() const { return record_bytes_; }
   static constexpr AtFlush kAtFlush = AtFlush::kRemoved;
 
  private:
+  friend LiveRecords;
   struct Stored {
     PushEnded push;
     LogNode log;
   };
-  struct HashOf {
-    using is_transparent = void;
-    const Slab<Stored>* pushes;
-    // The key is as good as drawn.
-    std::size_t operator()(const PushKey& key) const { return key.low; }
-    std::size_t operator()(Slot slot) const { return (*pushes)[slot].push.key.low; }
+  struct KeyOf {
+    const PushKey& operator()(const Stored& stored) const { return stored.push.key; }
+    static std::size_t hash(const PushKey& key) { return key.low; }
   };
-  struct EqualOf {
-    using is_transparent = void;
-    const Slab<Stored>* pushes;
-    [[nodiscard]] const PushKey& key_of(const PushKey& key) const { return key; }
-    [[nodiscard]] const PushKey& key_of(Slot slot) const { return (*pushes)[slot].push.key; }
-    template <typename A, typename B>
-    bool operator()(const A& a, const B& b) const {
-      return key_of(a) == key_of(b);
-    }
-  };
-  using Shard = absl::flat_hash_set<Slot, HashOf, EqualOf>;
-  // In shards, since a table that grows moves all its entries.
-  static constexpr std::size_t kShards = 256;
 
-  [[nodiscard]] static std::size_t shard_of(const PushKey& key) { return key.high % kShards; }
-  void remove(Shard& shard, Shard::iterator place);
+  [[nodiscard]] LogNode& node_of(Slot slot) { return pushes_[slot].log; }
+  [[nodiscard]] const PushEnded& record_in(Slot slot) const { return pushes_[slot].push; }
+  void remove(Slot slot);
 
   Slab<Stored> pushes_;
-  std::vector<Shard> shards_;
+  SlotIndex<Stored, KeyOf> slots_{pushes_};
   absl::btree_set<std::pair<Time, Slot>> by_end_;
-
-  struct NodeOf {
-    Slab<Stored>* pushes;
-    LogNode& operator()(Slot slot) const { return (*pushes)[slot].log; }
-  };
-  LogOrder<NodeOf> log_{NodeOf{&pushes_}};
-  std::uint64_t record_bytes_ = 0;
 };
 
 }  // namespace millrace

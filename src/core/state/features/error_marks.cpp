@@ -2,9 +2,6 @@
 
 #include <utility>
 
-#include "base/check.hpp"
-#include "core/model/codec.hpp"
-
 namespace millrace {
 
 const ErrorMark* ErrorMarks::find(std::uint64_t group) const {
@@ -29,25 +26,6 @@ void ErrorMarks::apply(ErrorUnmarked&& record) {
   leave_log(found->second);
   marks_.free(found->second);
   slots_.erase(found);
-}
-
-void ErrorMarks::enter_log(Slot slot) {
-  log_.push_newest(slot, 0);
-  record_bytes_ += encoded_bytes(marks_[slot].record);
-}
-
-void ErrorMarks::leave_log(Slot slot) {
-  const std::uint64_t bytes = encoded_bytes(marks_[slot].record);
-  CHECK(bytes <= record_bytes_);
-  record_bytes_ -= bytes;
-  log_.remove(slot);
-}
-
-void ErrorMarks::rewrite_oldest(std::string& batch) {
-  const Slot slot = log_.oldest().value();
-  encode(marks_[slot].record, batch);
-  leave_log(slot);
-  enter_log(slot);
 }
 
 }  // namespace millrace

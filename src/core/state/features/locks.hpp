@@ -1,13 +1,12 @@
 #pragma once
 
-#include <absl/container/flat_hash_set.h>
-
 #include <cstddef>
 #include <optional>
 #include <vector>
 
 #include "base/slab.hpp"
 #include "core/model/job.hpp"
+#include "core/state/slot_index.hpp"
 
 namespace millrace {
 
@@ -16,19 +15,20 @@ namespace millrace {
 class Locks {
  public:
   /// `jobs` outlives this.
-  explicit Locks(const Slab<Job>& jobs)
-      : jobs_(jobs), shards_(kShards, Shard(0, HashOf{&jobs}, EqualOf{&jobs})) {}
+  explicit Locks(const Slab<Job>& jobs) : jobs_(jobs), slots_(jobs) {}
 
   /// The job that holds the lock, or lends it, be its time over or not.
-  [[nodiscard]] std::optional<JobSlot> holder(const LockKey& key) const;
+  [[nodiscard]] std::optional<JobSlot> holder(const LockKey& key) const { return slots_.find(key); }
 
   /// The job holds its lock from now on. Answers the one that held it before.
-  std::optional<JobSlot> take(JobSlot slot);
+  std::optional<JobSlot> take(JobSlot slot) { return slots_.insert(slot); }
 
-  /// It does so no more. A lock of another job stays.
-  void free(const LockKey& key, JobSlot slot);
+  /// The job, which has that lock still, holds it no more. A lock of another job stays.
+  void free(const LockKey& key, JobSlot slot) {
+    if (slots_.find(key) == slot) slots_.erase(slot);
+  }
 
-  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] std::size_t size() const { return slots_.size(); }
 
   /// Up to `limit` jobs of the index with locks after that one (nullopt: from the beginning), in an
   /// order that only depends on the keys. Looks at `limit` of them, and at a few thousand more for
@@ -37,34 +37,15 @@ class Locks {
                                           std::size_t limit) const;
 
  private:
-  struct HashOf {
-    using is_transparent = void;
-    const Slab<Job>* jobs;
+  struct KeyOf {
+    const LockKey& operator()(const Job& job) const { return job.features->lock_key; }
     // A digest is its own hash.
-    std::size_t operator()(const LockKey& key) const { return key.low; }
-    std::size_t operator()(JobSlot slot) const { return (*jobs)[slot].features->lock_key.low; }
+    static std::size_t hash(const LockKey& key) { return key.low; }
   };
-  struct EqualOf {
-    using is_transparent = void;
-    const Slab<Job>* jobs;
-    [[nodiscard]] const LockKey& key_of(const LockKey& key) const { return key; }
-    [[nodiscard]] const LockKey& key_of(JobSlot slot) const {
-      return (*jobs)[slot].features->lock_key;
-    }
-    template <typename A, typename B>
-    bool operator()(const A& a, const B& b) const {
-      return key_of(a) == key_of(b);
-    }
-  };
-  using Shard = absl::flat_hash_set<JobSlot, HashOf, EqualOf>;
-  // In shards, since a table that grows moves all its entries.
-  static constexpr std::size_t kShards = 256;
-
-  [[nodiscard]] static std::size_t shard_of(const LockKey& key) { return key.high % kShards; }
+  using Slots = SlotIndex<Job, KeyOf>;
 
   const Slab<Job>& jobs_;
-  std::vector<Shard> shards_;
-  std::size_t size_ = 0;
+  Slots slots_;
 };
 
 }  // namespace millrace

@@ -12,32 +12,32 @@ TrackChanged record_of(const Track& track) {
           .end = track.end};
 }
 
+TrackChanged Tracks::record_in(Slot slot) const {
+  return record_of(tracks_[slot]);
+}
+
 const Track* Tracks::find(std::string_view jid, std::size_t hash) const {
-  const Shard& shard = shards_[shard_of(hash)];
-  const auto found = shard.find(jid, hash);
-  return found == shard.end() ? nullptr : &tracks_[*found];
+  const auto slot = slots_.find(jid, hash);
+  return slot ? &tracks_[*slot] : nullptr;
 }
 
 std::size_t Tracks::memory_bytes() const {
   // The track with its texts, and its entries in the table and in the order.
   constexpr std::size_t kTrackBytes = 200;
-  return tracks_.size() * kTrackBytes + record_bytes_;
+  return tracks_.size() * kTrackBytes + live_bytes();
 }
 
 // ---- records ------------------------------------------------------------------------------------
 
 Tracks::Slot Tracks::change(const TrackChanged& record, std::size_t hash) {
-  Shard& shard = shards_[shard_of(hash)];
-  const auto found = shard.find(record.jid, hash);
-  Slot slot = 0;
-  if (found != shard.end()) {
-    slot = *found;
+  const auto found = slots_.find(record.jid, hash);
+  const Slot slot = found ? *found : tracks_.allocate();
+  if (found) {
     leave_log(slot);
     if (tracks_[slot].has_ended()) ended_.erase({tracks_[slot].updated_at, slot});
   } else {
-    slot = tracks_.allocate();
     tracks_[slot].jid = record.jid;
-    shard.insert(slot);
+    slots_.insert(slot);
   }
   Stored& track = tracks_[slot];
   // The record may be one of this very track.
@@ -51,38 +51,26 @@ Tracks::Slot Tracks::change(const TrackChanged& record, std::size_t hash) {
 }
 
 void Tracks::apply(TrackChanged&& record) {
-  const Slot slot = change(record, TextHash{}(record.jid));
-  enter_log(slot, encoded_bytes(record_of(tracks_[slot])));
+  enter_log(change(record, TextHash{}(record.jid)));
 }
 
 void Tracks::apply(TrackRemoved&& record) {
-  const std::size_t hash = TextHash{}(record.jid);
-  Shard& shard = shards_[shard_of(hash)];
-  const auto found = shard.find(record.jid, hash);
-  if (found == shard.end()) return;
-  const Slot slot = *found;
-  leave_log(slot);
-  if (tracks_[slot].has_ended()) ended_.erase({tracks_[slot].updated_at, slot});
-  shard.erase(found);
+  const auto slot = slots_.find(record.jid);
+  if (!slot) return;
+  leave_log(*slot);
+  if (tracks_[*slot].has_ended()) ended_.erase({tracks_[*slot].updated_at, *slot});
+  slots_.erase(*slot);
   // The record may name the track by its own text.
-  tracks_.free(slot);
-  // An empty shard gives its memory back: a million tracks may have gone.
-  if (shard.empty() && shard.capacity() > kShards) shard.rehash(0);
+  tracks_.free(*slot);
 }
 
-void Tracks::enter_log(Slot slot, std::size_t record_bytes) {
-  tracks_[slot].record_bytes = static_cast<std::uint32_t>(record_bytes);
-  record_bytes_ += record_bytes;
-  // The offset within the batch does not matter: a batch is never cut, so its beginning will do.
-  log_.push_newest(slot, 0);
+void Tracks::enter_log(Slot slot) {
+  tracks_[slot].is_in_log = true;
+  LiveRecords::enter_log(slot);
 }
 
 void Tracks::leave_log(Slot slot) {
-  const std::uint32_t record_bytes = std::exchange(tracks_[slot].record_bytes, 0);
-  if (record_bytes == 0) return;
-  CHECK(record_bytes <= record_bytes_);
-  record_bytes_ -= record_bytes;
-  log_.remove(slot);
+  if (std::exchange(tracks_[slot].is_in_log, false)) LiveRecords::leave_log(slot);
 }
 
 // ---- writing once a batch -----------------------------------------------------------------------
@@ -106,24 +94,13 @@ std::size_t Tracks::write(std::string& batch) {
     // It was removed since, and another one has its place.
     if (!track.is_unwritten) continue;
     track.is_unwritten = false;
-    const std::size_t before = batch.size();
     encode(record_of(track), batch);
-    enter_log(slot, batch.size() - before);
+    enter_log(slot);
     ++count;
   }
   unwritten_.clear();
   unwritten_bytes_ = 0;
   return count;
-}
-
-// ---- as a live kind -----------------------------------------------------------------------------
-
-void Tracks::rewrite_oldest(std::string& batch) {
-  const Slot slot = log_.oldest().value();
-  leave_log(slot);
-  const std::size_t before = batch.size();
-  encode(record_of(tracks_[slot]), batch);
-  enter_log(slot, batch.size() - before);
 }
 
 }  // namespace millrace

@@ -6,16 +6,6 @@
 #include "core/model/codec.hpp"
 
 namespace millrace {
-namespace {
-
-ThrottleChanged record_of(const Throttle& throttle) {
-  return {.queue = throttle.name,
-          .is_by_hand = throttle.by_hand.has_value(),
-          .limits = throttle.by_hand.value_or(ThrottleLimits{}),
-          .full_at = throttle.full_at};
-}
-
-}  // namespace
 
 // ---- alarms -------------------------------------------------------------------------------------
 
@@ -124,7 +114,7 @@ std::size_t ThrottleTable::write(std::string& batch) {
     Throttle* const throttle = if_there(place);
     if (throttle == nullptr || !std::exchange(throttle->is_bucket_changed, false)) continue;
     leave_log(*throttle);
-    encode(record_of(*throttle), batch);
+    encode(record_in(place), batch);
     enter_log(*throttle);
     ++written;
   }
@@ -133,6 +123,14 @@ std::size_t ThrottleTable::write(std::string& batch) {
 }
 
 // ---- as a live kind -----------------------------------------------------------------------------
+
+ThrottleChanged ThrottleTable::record_in(Place place) const {
+  const Throttle& throttle = at(place);
+  return {.queue = throttle.name,
+          .is_by_hand = throttle.by_hand.has_value(),
+          .limits = throttle.by_hand.value_or(ThrottleLimits{}),
+          .full_at = throttle.full_at};
+}
 
 void ThrottleTable::apply(ThrottleChanged&& record) {
   const bool has_nothing = !record.is_by_hand && record.full_at == Time{};
@@ -165,29 +163,16 @@ void ThrottleTable::apply(ThrottleRemoved&& record) {
   collect(throttle);
 }
 
-/// A batch is never cut, so its beginning will do as the place.
 void ThrottleTable::enter_log(Throttle& throttle) {
   CHECK(!throttle.log);
   throttle.log.emplace();
-  log_.push_newest(throttle.place, 0);
-  record_bytes_ += encoded_bytes(record_of(throttle));
+  LiveRecords::enter_log(throttle.place);
 }
 
-/// Before it changes, since its record's length is counted as it is now.
 void ThrottleTable::leave_log(Throttle& throttle) {
   if (!throttle.log) return;
-  const std::uint64_t bytes = encoded_bytes(record_of(throttle));
-  CHECK(bytes <= record_bytes_);
-  record_bytes_ -= bytes;
-  log_.remove(throttle.place);
+  LiveRecords::leave_log(throttle.place);
   throttle.log.reset();
-}
-
-void ThrottleTable::rewrite_oldest(std::string& batch) {
-  Throttle& throttle = at(log_.oldest().value());
-  encode(record_of(throttle), batch);
-  leave_log(throttle);
-  enter_log(throttle);
 }
 
 }  // namespace millrace

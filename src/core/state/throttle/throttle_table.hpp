@@ -15,7 +15,7 @@
 
 #include "core/model/record.hpp"
 #include "core/state/live_kind.hpp"
-#include "core/state/log_order.hpp"
+#include "core/state/live_records.hpp"
 #include "core/state/throttle/throttle.hpp"
 
 namespace millrace {
@@ -38,14 +38,10 @@ class ThrottleAlarms {
 
 /// The throttles by name, and what is stored of them: the limits that an operator set, and the time
 /// of each bucket. Those of queues that are not there are there for what is stored.
-class ThrottleTable {
+class ThrottleTable : public LiveRecords<ThrottleTable> {
  public:
   using Place = std::uint32_t;
   using ByName = absl::btree_map<std::string, Place, std::less<>>;
-
-  ThrottleTable() = default;
-  ThrottleTable(const ThrottleTable&) = delete;
-  ThrottleTable& operator=(const ThrottleTable&) = delete;
 
   [[nodiscard]] const ByName& by_name() const { return names_; }
   /// Up to `limit` of them with names after `after`, by name. Those whose limits are stored though
@@ -79,12 +75,6 @@ class ThrottleTable {
 
   void apply(ThrottleChanged&& record);
   void apply(ThrottleRemoved&& record);
-  [[nodiscard]] std::optional<Lsn> oldest_place() const { return log_.oldest_place(); }
-  void rewrite_oldest(std::string& batch);
-  void place(Lsn begin) {
-    log_.place(begin, [](Place) {});
-  }
-  [[nodiscard]] std::uint64_t live_bytes() const { return record_bytes_; }
   [[nodiscard]] static std::size_t memory_bytes() { return 0; }
   static constexpr AtFlush kAtFlush = AtFlush::kStay;
 
@@ -93,6 +83,9 @@ class ThrottleTable {
   std::size_t write(std::string& batch);
 
  private:
+  friend LiveRecords;
+  [[nodiscard]] LogNode& node_of(Place place) { return *at(place).log; }
+  [[nodiscard]] ThrottleChanged record_in(Place place) const;
   void look_at_bucket(Throttle& throttle, Time at);
   void enter_log(Throttle& throttle);
   void leave_log(Throttle& throttle);
@@ -104,13 +97,6 @@ class ThrottleTable {
   ThrottleAlarms alarms_;
   absl::btree_set<std::pair<Time, Place>> buckets_;  ///< when to look whether they are full
   std::vector<Place> changed_;
-
-  struct NodeOf {
-    std::vector<std::unique_ptr<Throttle>>* throttles;
-    LogNode& operator()(Place place) const { return *(*throttles)[place]->log; }
-  };
-  LogOrder<NodeOf> log_{NodeOf{&throttles_}};
-  std::uint64_t record_bytes_ = 0;
 };
 
 }  // namespace millrace
