@@ -50,7 +50,7 @@ struct SampleWeb {
   Broker broker{ledger, format, {.random_seed = 1, .dead_jobs_max = 1000}};
   faktory::Service service{broker, format, {}, now};
   BulkChanges bulks{broker};
-  CronTable cron{service};
+  CronTable cron{service, broker};
   Trend trend;
   Series series;
   FailureSeries failures;

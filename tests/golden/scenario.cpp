@@ -179,6 +179,24 @@ void work_with_features(InMemoryServer& server) {
   CHECK(admin.set_throttle("keyed", {.timeout_s = 60, .per_key = 2}, server.now()));
 }
 
+/// The jobs of runs end: one in a run of a worker, one by hand; and one is still there.
+void end_cron_runs(InMemoryServer& server) {
+  CronRuns& cron = server.broker().cron();
+  CHECK(cron.begin("ended", 7, server.now()));
+  for (const std::string jid : {"cron-done", "cron-deleted", "cron-waits"}) {
+    say(server, "pusher",
+        R"(PUSH {"jobtype":"T","args":[],"queue":"cron","jid":")" + jid +
+            (jid == "cron-deleted" ? R"(","at":"2033-05-18T03:33:22Z"})" : R"("})"));
+    const JobId job = server.broker().view().counters().next_id - 1;
+    cron.note("ended", {.planned = server.now(), .at = server.now(), .job = job, .jid = jid});
+  }
+  say(server, "worker", "FETCH cron");
+  server.advance(3s);
+  say(server, "worker", R"(ACK {"jid":"cron-done"})");
+  say(server, "worker",
+      R"(MUTATE {"cmd":"discard","target":"scheduled","filter":{"jids":["cron-deleted"]}})");
+}
+
 /// A worker is lost, and acknowledges its run while the next one, which beats, has the job.
 void work_with_lost_workers(InMemoryServer& server) {
   server.broker().admin().set_worker_rules({.timeout = 60s, .poison_after = 3}, server.now());
@@ -283,7 +301,14 @@ std::string tell_cron(const View& view) {
     text += "cron " + entry.id + " content=" + std::to_string(entry.content) +
             " planned=" + number(entry.planned) + " paused=" + std::to_string(entry.is_paused) +
             " gone_since=" + number(entry.gone_since) + "\n";
-    for (const CronRun& run : entry.runs) text += "  run " + number(run.at) + " " + run.jid + "\n";
+    for (const CronRun& run : entry.runs) {
+      text += "  run " + number(run.at) + " " + run.jid;
+      if (run.end) {
+        text += " ended how=" + std::to_string(static_cast<int>(run.end->how)) +
+                " began_at=" + number(run.end->began_at) + " ended_at=" + number(run.end->ended_at);
+      }
+      text += "\n";
+    }
   });
   return text;
 }
@@ -403,6 +428,7 @@ std::vector<std::string> record_life() {
   work_with_lost_workers(server);
   lose_bodies(server);
   mark_errors(server);
+  end_cron_runs(server);
   return server.take_batches();
 }
 

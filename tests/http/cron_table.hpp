@@ -5,15 +5,17 @@
 #include <string_view>
 #include <vector>
 
+#include "core/broker/broker.hpp"
 #include "core/ports/cron_board.hpp"
 #include "faktory/service.hpp"
 
 namespace millrace::http {
 
-/// Cron entries that a test sets. A run pushes a job of the entry's type into its queue.
+/// Cron entries that a test sets. A run pushes a job of the entry's type into its queue, and the
+/// broker remembers it.
 class CronTable final : public CronBoard {
  public:
-  explicit CronTable(faktory::Service& service) : service_(service) {}
+  CronTable(faktory::Service& service, Broker& broker) : service_(service), broker_(broker) {}
 
   [[nodiscard]] std::size_t count() const override { return entries.size(); }
 
@@ -25,23 +27,27 @@ class CronTable final : public CronBoard {
   }
 
   [[nodiscard]] std::optional<Entry> find(std::string_view id) const override {
-    for (const Entry& entry : entries) {
-      if (entry.id == id) return entry;
+    for (Entry entry : entries) {
+      if (entry.id != id) continue;
+      const CronEntry* const known = broker_.view().cron().find(id);
+      if (known != nullptr) entry.runs = known->runs;
+      return entry;
     }
     return std::nullopt;
   }
 
   [[nodiscard]] Result<std::string, PushRefusal> run_now(std::string_view id, Time now) override {
     if (no_run) return *no_run;
-    Entry& entry = *edit(id);
+    const Entry& entry = *edit(id);
     const std::string jid = "cron-run-" + std::to_string(++runs_);
     const Result<JobId, PushRefusal> pushed =
         service_.push(R"({"jid":")" + jid + R"(","jobtype":")" + entry.jobtype +
                           R"(","args":[],"queue":")" + entry.queue + "\"}",
                       now);
     if (!pushed) return pushed.error();
-    entry.runs.push_back(
-        {.planned = now, .at = now, .job = *pushed, .jid = jid, .problem = {}, .is_by_hand = true});
+    (void)broker_.cron().begin(id, 1, now);
+    broker_.cron().note(
+        id, {.planned = now, .at = now, .job = *pushed, .jid = jid, .is_by_hand = true});
     return jid;
   }
 
@@ -68,6 +74,7 @@ class CronTable final : public CronBoard {
   }
 
   faktory::Service& service_;
+  Broker& broker_;
   int runs_ = 0;
 };
 

@@ -90,22 +90,21 @@ class Decoder {
   void operator()(fields::BoxedText<Box<std::string>> text) {
     text.value.emplace() = this->text(text.bytes_max);
   }
-  void operator()(fields::HandByte<ThrottleChanged> hand) {
+  template <typename Value, typename Part>
+  void operator()(fields::ByteAndBit<Value, Part> field) {
     flags_ = byte();
-    hand.record.is_by_hand = (flags_ & fields::kByHandBit) != 0;
-    if ((flags_ & ~(fields::kByHandBit | fields::kPerKeyBit)) != 0) fail();
+    const auto value = static_cast<std::uint8_t>(flags_ & ~fields::kAnnouncedBit);
+    if (value > static_cast<std::uint8_t>(field.max)) return fail();
+    field.value = static_cast<Value>(value);
   }
-  void operator()(fields::PerKey<ThrottleChanged> part) {
-    if ((flags_ & fields::kPerKeyBit) != 0) (*this)(part.record.limits.per_key);
-  }
-  void operator()(fields::FinishedKind<JobFinished> part) {
-    flags_ = byte();
-    const std::uint8_t kind = flags_ & ~fields::kAttemptsBit;
-    if (kind > static_cast<std::uint8_t>(JobKind::kWorkUnit)) return fail();
-    part.record.kind = static_cast<JobKind>(kind);
-  }
-  void operator()(fields::FinishedAttempts<JobFinished> part) {
-    if (is_good_ && (flags_ & fields::kAttemptsBit) != 0) take(part.record.attempts.emplace());
+  template <typename Part>
+  void operator()(fields::Announced<Part> announced) {
+    if (!is_good_ || (flags_ & fields::kAnnouncedBit) == 0) return;
+    if constexpr (std::integral<Part>) {
+      (*this)(announced.part);
+    } else {
+      take(announced.part.emplace());
+    }
   }
   void operator()(KeyedHash& hash) { take(hash); }
   void operator()(LockSecret& secret) { take(secret); }

@@ -223,20 +223,19 @@ class Encoder {
   void operator()(fields::BoxedText<Value> text) {
     (*this)(fields::Text{*text.value, text.bytes_max});
   }
-  void operator()(fields::HandByte<const ThrottleChanged> hand) {
-    const ThrottleChanged& record = hand.record;
-    sink_.byte(static_cast<std::uint8_t>((record.is_by_hand ? fields::kByHandBit : 0) |
-                                         (record.limits.per_key ? fields::kPerKeyBit : 0)));
+  template <typename Value, typename Part>
+  MILLRACE_INLINE void operator()(fields::ByteAndBit<Value, Part> field) {
+    const std::uint8_t bit = field.part ? fields::kAnnouncedBit : 0;
+    sink_.byte(static_cast<std::uint8_t>(static_cast<std::uint8_t>(field.value) | bit));
   }
-  void operator()(fields::PerKey<const ThrottleChanged> part) {
-    if (part.record.limits.per_key != 0) (*this)(part.record.limits.per_key);
-  }
-  MILLRACE_INLINE void operator()(fields::FinishedKind<const JobFinished> part) {
-    const std::uint8_t attempts = part.record.attempts ? fields::kAttemptsBit : 0;
-    sink_.byte(static_cast<std::uint8_t>(part.record.kind) | attempts);
-  }
-  void operator()(fields::FinishedAttempts<const JobFinished> part) {
-    if (part.record.attempts) put(*part.record.attempts);
+  template <typename Part>
+  MILLRACE_INLINE void operator()(fields::Announced<Part> announced) {
+    if (!announced.part) return;
+    if constexpr (std::integral<Part>) {
+      (*this)(announced.part);
+    } else {
+      put(*announced.part);
+    }
   }
   MILLRACE_INLINE void operator()(const KeyedHash& hash) { put(hash); }
   void operator()(const LockSecret& secret) { put(secret); }

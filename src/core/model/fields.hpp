@@ -54,6 +54,25 @@ struct Byte {
 template <typename Value>
 Byte(Value&, std::remove_const_t<Value>) -> Byte<Value>;
 
+/// A flag or an enumerator, at most `max` where it is read, with the bit above it: that says
+/// whether `part` is there, which follows as `Announced`.
+template <typename Value, typename Part>
+struct ByteAndBit {
+  Value& value;
+  std::remove_const_t<Value> max;
+  const Part& part;
+};
+template <typename Value, typename Part>
+ByteAndBit(Value&, std::remove_const_t<Value>, const Part&) -> ByteAndBit<Value, Part>;
+inline constexpr std::uint8_t kAnnouncedBit = 0x02;
+
+template <typename Part>
+struct Announced {
+  Part& part;
+};
+template <typename Part>
+Announced(Part&) -> Announced<Part>;
+
 /// A member that the log does not keep.
 struct NotStored {
   template <typename T>
@@ -344,29 +363,14 @@ void each_field(Of<PushForgotten> auto& record, Visit& visit) {
   visit_all<PushForgotten>(visit, record.key);
 }
 
-/// `JobFinished::kind`, with a bit that says whether attempts follow; and those.
-template <typename Record>
-struct FinishedKind {
-  Record& record;
-};
-template <typename Record>
-FinishedKind(Record&) -> FinishedKind<Record>;
-template <typename Record>
-struct FinishedAttempts {
-  Record& record;
-};
-template <typename Record>
-FinishedAttempts(Record&) -> FinishedAttempts<Record>;
-inline constexpr std::uint8_t kAttemptsBit = 0x02;
-
 template <typename Visit>
 void each_field(Of<JobFinished> auto& record, Visit& visit) {
-  visit_all<JobFinished>(visit, record.number, record.id, FinishedKind{record},
-                         Byte{record.how, JobEnd::kExpired}, record.reserves, record.client,
-                         record.created_at, record.enqueued_at, record.began_at, record.ended_at,
-                         Text{record.queue, kQueueNameBytesMax}, Text{record.wid, kWidBytesMax},
-                         Text{record.name, JobFinished::kNameBytesMax},
-                         Text{record.jid, kJidBytesMax}, FinishedAttempts{record});
+  visit_all<JobFinished>(
+      visit, record.number, record.id, ByteAndBit{record.kind, JobKind::kWorkUnit, record.attempts},
+      Byte{record.how, JobEnd::kExpired}, record.reserves, record.client, record.created_at,
+      record.enqueued_at, record.began_at, record.ended_at, Text{record.queue, kQueueNameBytesMax},
+      Text{record.wid, kWidBytesMax}, Text{record.name, JobFinished::kNameBytesMax},
+      Text{record.jid, kJidBytesMax}, Announced{record.attempts});
 }
 
 template <typename Visit>
@@ -384,22 +388,6 @@ void each_field(Of<HistoryChanged> auto& record, Visit& visit) {
   visit_all<HistoryChanged>(visit, List{record.days, kHistoryDaysMax});
 }
 
-/// `ThrottleChanged::is_by_hand`, with a bit that says whether `per_key` follows; and that.
-template <typename Record>
-struct HandByte {
-  Record& record;
-};
-template <typename Record>
-HandByte(Record&) -> HandByte<Record>;
-template <typename Record>
-struct PerKey {
-  Record& record;
-};
-template <typename Record>
-PerKey(Record&) -> PerKey<Record>;
-inline constexpr std::uint8_t kByHandBit = 0x01;
-inline constexpr std::uint8_t kPerKeyBit = 0x02;
-
 template <typename Visit>
 void each_field(Of<ThrottleLimits> auto& limits, Visit& visit) {
   // What limits keys is in the record that has the limits.
@@ -409,8 +397,10 @@ void each_field(Of<ThrottleLimits> auto& limits, Visit& visit) {
 
 template <typename Visit>
 void each_field(Of<ThrottleChanged> auto& record, Visit& visit) {
-  visit_all<ThrottleChanged>(visit, Text{record.queue, kQueueNameBytesMax}, HandByte{record},
-                             record.limits, record.full_at, Between{PerKey{record}});
+  visit_all<ThrottleChanged>(visit, Text{record.queue, kQueueNameBytesMax},
+                             ByteAndBit{record.is_by_hand, true, record.limits.per_key},
+                             record.limits, record.full_at,
+                             Between{Announced{record.limits.per_key}});
 }
 
 template <typename Visit>
@@ -421,7 +411,13 @@ void each_field(Of<ThrottleRemoved> auto& record, Visit& visit) {
 template <typename Visit>
 void each_field(Of<CronRun> auto& run, Visit& visit) {
   visit_all<CronRun>(visit, run.planned, run.at, run.job, Text{run.jid, kJidBytesMax},
-                     Text{run.problem, kCronProblemBytesMax}, run.is_by_hand);
+                     Text{run.problem, kCronProblemBytesMax},
+                     ByteAndBit{run.is_by_hand, true, run.end}, Announced{run.end});
+}
+
+template <typename Visit>
+void each_field(Of<CronRunEnd> auto& end, Visit& visit) {
+  visit_all<CronRunEnd>(visit, Byte{end.how, JobEnd::kExpired}, end.began_at, end.ended_at);
 }
 
 template <typename Visit>

@@ -385,7 +385,11 @@ TEST_CASE("record: cron entries are read as they were written") {
                     .is_paused = true,
                     .gone_since = Time{2s},
                     .runs = {{.planned = Time{3s}, .at = Time{4s}, .job = 5, .jid = "jid"},
-                             {.planned = Time{6s}, .problem = "no", .is_by_hand = true}}};
+                             {.planned = Time{6s}, .problem = "no", .is_by_hand = true},
+                             {.planned = Time{7s},
+                              .job = 8,
+                              .is_by_hand = true,
+                              .end = {{JobEnd::kFailed, Time{9s}, Time{10s}}}}}};
   CHECK((round_trip(entry) == entry));
   CHECK((round_trip(CronRemoved{.id = "nightly"}) == CronRemoved{.id = "nightly"}));
   entry.runs.resize(kCronRunsMax);
@@ -407,6 +411,15 @@ TEST_CASE("record: golden bytes of a cron entry") {
   CHECK(hex_of(bytes) ==
         "0c0165ac020200000102040301"
         "6a0000");
+  bytes.clear();
+  encode(CronChanged{.id = "e",
+                     .runs = {{.job = 3,
+                               .is_by_hand = true,
+                               .end = {{JobEnd::kFailed, Time{1ns}, Time{2ns}}}}}},
+         bytes);
+  CHECK(hex_of(bytes) ==
+        "0c0165000000000100000300"
+        "0003010204");
   bytes.clear();
   encode(CronRemoved{.id = "e"}, bytes);
   CHECK(hex_of(bytes) == "0d0165");

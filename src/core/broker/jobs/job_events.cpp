@@ -1,5 +1,6 @@
 #include "core/broker/jobs/job_events.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace millrace {
@@ -97,6 +98,19 @@ void JobEvents::end(const Job& job, JobEnd end, Time now) {
     ++batch.lost;
     batch.set(JobBatchFields::kHasDeath, true);
   });
+}
+
+/// The entry has a record already, which becomes a few bytes longer.
+void JobEvents::note_cron_run(const CronEntry& entry, const Job& job, JobEnd end, Time now) {
+  if (!admission_.admits_growth()) return;
+  CronChanged record = record_of(entry);
+  const auto run = std::ranges::find(record.runs, job.id, &CronRun::job);
+  CHECK(run != record.runs.end());
+  const Reservation* const held = job.reservation();
+  run->end = CronRunEnd{.how = end == JobEnd::kFlushed ? JobEnd::kGone : end,
+                        .began_at = held == nullptr ? Time{} : wall(held->reserved_at),
+                        .ended_at = wall(now)};
+  ledger_.commit(std::move(record));
 }
 
 void JobEvents::follow(const Job& job, JobFields& fields, Time now) {

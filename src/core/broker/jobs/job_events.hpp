@@ -78,6 +78,8 @@ class JobEvents {
     if (job.features) this->end(job, end, now);
     if (remembers(job, end)) push_once_.note_end(job, now);
     if (end != JobEnd::kFlushed) note_finished(job, end, now);
+    const CronEntry* const entry = ledger_.store().cron().waits_for(job.id);
+    if (entry != nullptr) note_cron_run(*entry, job, end, now);
     ledger_.commit(JobRemoved{.id = job.id});
   }
 
@@ -95,6 +97,7 @@ class JobEvents {
     }
   }
 
+  void note_cron_run(const CronEntry& entry, const Job& job, JobEnd end, Time now);
   void begin(JobAdded& record, Time now);
   void follow(const Job& job, JobFields& fields, Time now);
   void end(const Job& job, JobEnd end, Time now);

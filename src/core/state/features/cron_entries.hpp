@@ -1,18 +1,18 @@
 #pragma once
 
 #include <absl/container/btree_map.h>
+#include <absl/container/flat_hash_map.h>
 
 #include <cstdint>
 #include <functional>
-#include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/slab.hpp"
 #include "core/model/record.hpp"
 #include "core/state/live_kind.hpp"
-#include "core/state/log_order.hpp"
+#include "core/state/live_records.hpp"
 
 namespace millrace {
 
@@ -31,15 +31,17 @@ struct CronEntry {
 [[nodiscard]] CronChanged record_of(const CronEntry& entry);
 
 /// The cron entries that were ever in the config files and are not forgotten, by id.
-class CronEntries {
+class CronEntries : public LiveRecords<CronEntries> {
  public:
-  CronEntries() = default;
-  CronEntries(const CronEntries&) = delete;
-  CronEntries& operator=(const CronEntries&) = delete;
-
   /// Null when there is none of that id.
   [[nodiscard]] const CronEntry* find(std::string_view id) const;
   [[nodiscard]] std::size_t count() const { return slots_.size(); }
+  /// The entry that the job is a run of, and that waits for its end. Null: there is none.
+  [[nodiscard]] const CronEntry* waits_for(JobId job) const {
+    if (open_runs_.empty()) return nullptr;
+    const auto found = open_runs_.find(job);
+    return found == open_runs_.end() ? nullptr : &entries_[found->second];
+  }
   /// In the order of their ids.
   void each(const std::function<void(const CronEntry&)>& visit) const;
 
@@ -47,32 +49,20 @@ class CronEntries {
 
   void apply(CronChanged&& record);
   void apply(CronRemoved&& record);
-  [[nodiscard]] std::optional<Lsn> oldest_place() const { return log_.oldest_place(); }
-  void rewrite_oldest(std::string& batch);
-  void place(Lsn begin) {
-    log_.place(begin, [](Slot) {});
-  }
-  [[nodiscard]] std::uint64_t live_bytes() const { return record_bytes_; }
   [[nodiscard]] static std::size_t memory_bytes() { return 0; }
   static constexpr AtFlush kAtFlush = AtFlush::kStay;
 
  private:
-  using Slot = std::uint32_t;
+  friend LiveRecords;
 
-  [[nodiscard]] Slot open(std::string_view id);
-  void enter_log(Slot slot);
-  void leave_log(Slot slot);
+  [[nodiscard]] LogNode& node_of(Slot slot) { return entries_[slot].log; }
+  [[nodiscard]] CronChanged record_in(Slot slot) const { return record_of(entries_[slot]); }
+  void await_runs(Slot slot);
+  void forget_runs(Slot slot);
 
-  std::vector<std::unique_ptr<CronEntry>> entries_;
-  std::vector<Slot> free_slots_;
+  Slab<CronEntry> entries_;
   absl::btree_map<std::string, Slot, std::less<>> slots_;
-
-  struct NodeOf {
-    std::vector<std::unique_ptr<CronEntry>>* entries;
-    LogNode& operator()(Slot slot) const { return (*entries)[slot]->log; }
-  };
-  LogOrder<NodeOf> log_{NodeOf{&entries_}};
-  std::uint64_t record_bytes_ = 0;
+  absl::flat_hash_map<JobId, Slot> open_runs_;
 };
 
 }  // namespace millrace

@@ -4,6 +4,7 @@
 #include "base/number.hpp"
 #include "core/ports/cron_board.hpp"
 #include "http/kit/input.hpp"
+#include "http/kit/text.hpp"
 #include "http/routes/handlers.hpp"
 #include "http/routes/job_view.hpp"
 
@@ -34,22 +35,21 @@ Json show_next(const CronBoard::Entry& entry) {
 }
 
 /// Times of runs are those of the wall clock already.
-Json show_run(const CronRun& run, const View& view, Time now) {
+Json show_run(const CronRun& run, const View& view) {
   const auto state = view.jobs().state_of(run.job);
-  const FinishedJob* const ended = state ? nullptr : view.finished().find(run.job, now);
-  const bool has_run = ended != nullptr && ended->began_at != Time{};
+  const bool has_run = run.end && run.end->began_at != Time{};
   return {{"planned_at", show_time(run.planned, {})},
           {"at", show_time(run.at, {})},
           {"is_by_hand", run.is_by_hand},
           {"id", run.job == 0 ? Json(nullptr) : Json(run.job)},
           {"jid", text_or_null(run.jid)},
           {"state", state ? Json(name_of(*state)) : Json(nullptr)},
-          {"outcome", ended == nullptr ? Json(nullptr) : Json(outcome_of(ended->how))},
-          {"took_s", has_run ? show_length(ended->ended_at - ended->began_at) : Json(nullptr)},
+          {"outcome", run.end ? Json(outcome_of(run.end->how)) : Json(nullptr)},
+          {"took_s", has_run ? show_length(run.end->ended_at - run.end->began_at) : Json(nullptr)},
           {"problem", text_or_null(run.problem)}};
 }
 
-Json show_entry(const CronBoard::Entry& entry, const View& view, Time now) {
+Json show_entry(const CronBoard::Entry& entry, const View& view) {
   return {{"name", entry.id},
           {"is_named", entry.is_named},
           {"schedule", entry.schedule},
@@ -59,7 +59,7 @@ Json show_entry(const CronBoard::Entry& entry, const View& view, Time now) {
           {"queue", entry.queue},
           {"is_enabled", entry.is_enabled},
           {"is_paused", entry.is_paused},
-          {"last", entry.runs.empty() ? Json(nullptr) : show_run(entry.runs.back(), view, now)},
+          {"last", entry.runs.empty() ? Json(nullptr) : show_run(entry.runs.back(), view)},
           {"next", show_next(entry)}};
 }
 
@@ -85,7 +85,7 @@ Response list_cron(const Call& call) {
   const CronBoard& board = call.site.cron;
   Json entries = Json::array();
   for (const CronBoard::Entry& entry : board.page(*place, *limit)) {
-    entries.push_back(show_entry(entry, call.site.broker.view(), call.moment.now));
+    entries.push_back(show_entry(entry, call.site.broker.view()));
   }
   const std::size_t next = *place + entries.size();
   const bool has_more = !entries.empty() && next < board.count();
@@ -98,7 +98,7 @@ Response show_cron(const Call& call) {
   const auto entry = call.site.cron.find(call.name);
   if (!entry) return say_no_entry();
   const View& view = call.site.broker.view();
-  Json shown = show_entry(*entry, view, call.moment.now);
+  Json shown = show_entry(*entry, view);
   shown["args"] = entry->args;
   shown["custom"] = text_or_null(entry->custom);
   shown["retry"] = entry->retry ? Json(*entry->retry) : Json(nullptr);
@@ -106,7 +106,7 @@ Response show_cron(const Call& call) {
   shown["jitter"] = entry->jitter.count();
   Json runs = Json::array();
   for (auto run = entry->runs.rbegin(); run != entry->runs.rend(); ++run) {
-    runs.push_back(show_run(*run, view, call.moment.now));
+    runs.push_back(show_run(*run, view));
   }
   shown["runs"] = std::move(runs);
   return {.body = dump(shown)};

@@ -69,6 +69,51 @@ TEST_CASE("cron: a refused run is one, with its reason in short") {
   CHECK(fixture.broker.view().tally().cron_refused == 1);
 }
 
+TEST_CASE("cron: a run remembers how its job has ended, and when") {
+  CronFixture fixture;
+  const ClientId worker = fixture.client();
+  const auto end_of_last = [&fixture] { return fixture.entry().runs.back().end; };
+  const auto run_now = [&fixture] {
+    const JobId job = fixture.put("");
+    fixture.cron.note("e", {.planned = fixture.now, .at = fixture.now, .job = job, .jid = "jid"});
+    return job;
+  };
+  const JobId done = run_now();
+  fixture.advance(1s);
+  CHECK(fixture.reserve(worker) == done);
+  fixture.advance(2s);
+  CHECK(end_of_last() == std::nullopt);
+  CHECK(fixture.broker.view().cron().waits_for(done) == &fixture.entry());
+  CHECK(fixture.broker.connections().remove(worker, done, fixture.now));
+  CHECK(end_of_last() == CronRunEnd{JobEnd::kSucceeded, kStart + 1s, kStart + 3s});
+  CHECK(fixture.broker.view().cron().waits_for(done) == nullptr);
+
+  const JobId deleted = run_now();
+  CHECK(fixture.broker.connections().remove(worker, deleted, fixture.now));
+  CHECK(end_of_last() == CronRunEnd{JobEnd::kGone, Time{}, kStart + 3s});
+
+  (void)run_now();
+  fixture.advance(1s);
+  CHECK(fixture.broker.admin().flush(worker, fixture.now));
+  fixture.settle();
+  CHECK(end_of_last() == CronRunEnd{JobEnd::kGone, Time{}, kStart + 4s});
+  CHECK(fixture.entry().runs.size() == 3);
+}
+
+TEST_CASE("cron: a run whose entry has forgotten it, or is gone, ends unnoticed") {
+  CronFixture fixture;
+  const JobId first = fixture.put("");
+  fixture.cron.note("e", {.planned = fixture.now, .job = first, .jid = "jid"});
+  for (int i = 1; i <= 10; ++i) fixture.run(CronFixture::kNoon + i * 1min);
+  CHECK(fixture.broker.view().cron().waits_for(first) == nullptr);
+  const JobId second = fixture.put("");
+  fixture.cron.note("e", {.planned = fixture.now, .job = second, .jid = "jid"});
+  fixture.cron.end("e", CronFixture::kNoon);
+  fixture.cron.end("e", CronFixture::kNoon + kCronForgottenAfter);
+  CHECK(fixture.broker.view().cron().waits_for(second) == nullptr);
+  CHECK(fixture.broker.connections().remove(fixture.client(), second, fixture.now));
+}
+
 TEST_CASE("cron: an entry that stays the same is not recorded again") {
   CronFixture fixture;
   (void)fixture.ledger.take_batch();

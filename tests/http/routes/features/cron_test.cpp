@@ -87,12 +87,19 @@ TEST_CASE("cron: a run says what became of its job") {
   CHECK(last()["state"] == "ready");
   const JobId id = web.fetch("low");
   CHECK(last()["state"] == "reserved");
+  const std::string number = std::to_string(id);
+  CHECK(web.read("/api/v1/jobs/" + number)["cron"] == "nightly");
   CHECK(last()["outcome"] == nullptr);
   web.now += 300ms;
   web.acknowledge(id);
   CHECK(last()["state"] == nullptr);
   CHECK(last()["outcome"] == "done");
   CHECK(last()["took_s"] == 0.3);
+  CHECK(web.read("/api/v1/finished/" + number)["cron"] == "nightly");
+  // It does so when the job is long forgotten.
+  web.now += 48h;
+  CHECK(web.get("/api/v1/finished/" + number).status == 404);
+  CHECK(last()["outcome"] == "done");
   CHECK(last()["jid"] == "cron-run-1");
 }
 
