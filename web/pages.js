@@ -16,6 +16,7 @@ import type from "./pages/type.js";
 import types from "./pages/types.js";
 import throttles from "./pages/throttles.js";
 import workers from "./pages/workers.js";
+import worker from "./pages/worker.js";
 import server from "./pages/server.js";
 
 /** The pages in the navigation: path, title, the key that follows `g`. */
@@ -51,6 +52,7 @@ export const PAGES = [
   [/^cron\/(.+)$/, cronEntry, "cron"],
   [/^throttles\/?$/, throttles, "throttles"],
   [/^workers\/?$/, workers, "workers"],
+  [/^workers\/(.+)$/, worker, "workers"],
   [/^activity\/?$/, activity, "activity"],
   [/^server\/?$/, server, "server"],
 ];

@@ -51,9 +51,18 @@ export const queueLink = (name) =>
     name,
   );
 
-/** A link to the jobs that a worker has reserved. */
-export const workerLink = (wid, text = wid) =>
-  h("a", { href: link("jobs", { state: "reserved", wid }) }, text);
+export const cronLink = (name) => h("a", { href: link(`cron/${part(name)}`) }, name);
+
+const WID_MAX = 60;
+
+/** "web-3:4711"; the wid where nobody knows the host. */
+export const workerName = ({ wid, hostname, pid }) => {
+  if (hostname) return `${hostname}:${pid}`;
+  return wid.length > WID_MAX ? `${wid.slice(0, WID_MAX)}…` : wid;
+};
+
+export const workerLink = (worker) =>
+  h("a", { href: link(`workers/${part(worker.wid)}`), title: worker.wid }, workerName(worker));
 
 /** Each link includes its comma, so that no line begins with a comma. */
 export const queueLinks = (names) =>

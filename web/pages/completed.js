@@ -20,7 +20,7 @@ const TIMES = [
   ["ended_until_ms", "Ended before"],
 ];
 
-const COLUMNS = [
+export const COLUMNS = [
   ["Job", "wide"],
   ["Queue"],
   ["Outcome"],
@@ -32,7 +32,7 @@ const COLUMNS = [
 const CUT = 60;
 const cut = (text) => (text.length > CUT ? `${text.slice(0, CUT)}…` : text);
 
-function row(job) {
+export function row(job) {
   const seconds = took(job);
   return h(
     "tr",
@@ -52,17 +52,17 @@ function row(job) {
     h("td", {}, outcomeBadge(job.outcome)),
     figure(seconds === null ? none() : span(seconds)),
     figure(ago(job.ended_at)),
-    h("td", { class: "line" }, job.wid ? workerLink(job.wid, cut(job.wid)) : none()),
+    h("td", { class: "line" }, job.wid ? workerLink(job) : none()),
   );
 }
 
 /** A filter that has no field: a link takes it away. */
-const timeChip = (params, name, title) =>
+const chip = (params, name, text) =>
   params[name] &&
   h(
     "a",
     { class: "chip", href: link("completed", { ...params, cursor: "", [name]: "" }) },
-    h("span", {}, `${title}: ${shownTime(params[name])}`),
+    h("span", {}, text),
     h("span", { "aria-label": "remove" }, " ✕"),
   );
 
@@ -90,7 +90,8 @@ function filters(params) {
         Object.entries(OUTCOMES).map(([value, { name }]) => option(value, name)),
       ),
     ),
-    TIMES.map(([name, title]) => timeChip(params, name, title)),
+    TIMES.map(([name, title]) => chip(params, name, `${title}: ${shownTime(params[name])}`)),
+    chip(params, "wid", `Worker: ${cut(params.wid ?? "")}`),
   );
 }
 
@@ -130,7 +131,7 @@ export default {
       head(["Completed jobs ", !isFiltered && h("span", { class: "count" }, count(kept))], [
         kept > 0 && h("span", { class: "dim" }, reach(found)),
       ]),
-      tabs({ queue: params.queue, type: params.type }, "completed", counts),
+      tabs({ queue: params.queue, type: params.type, wid: params.wid }, "completed", counts),
       filters(params),
       jobs.length > 0
         ? table("Completed jobs", COLUMNS, jobs.map(row), "cards")

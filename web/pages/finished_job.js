@@ -2,7 +2,7 @@
 import { h } from "../dom.js";
 import { ago, count, none, plural } from "../format.js";
 import { link } from "../route.js";
-import { facts, head, queueLink, section, workerLink } from "../ui.js";
+import { cronLink, facts, head, queueLink, section, workerLink } from "../ui.js";
 import { attemptStep } from "../parts/attempts.js";
 import { copyButton } from "../parts/copies.js";
 import { OUTCOMES, outcomeBadge, story } from "../parts/outcomes.js";
@@ -33,7 +33,7 @@ function steps(job) {
     lastRun(job) && [
       began,
       "Reserved",
-      wid ? ["by worker ", workerLink(wid)] : client && `by connection ${count(client)}`,
+      wid ? ["by worker ", workerLink(job)] : client && `by connection ${count(client)}`,
     ],
     [job.ended_at, OUTCOMES[job.outcome].says],
   ].filter(Boolean);
@@ -68,6 +68,7 @@ export function render(finished) {
       null,
       facts([
         ["Queue", queueLink(job.queue)],
+        job.cron && ["Cron entry", cronLink(job.cron)],
         [
           "jid",
           job.jid

@@ -10,6 +10,7 @@ import {
   button,
   facts,
   head,
+  cronLink,
   progressOf,
   queueLink,
   section,
@@ -101,7 +102,7 @@ function story(job) {
       reservation.since,
       "Reserved",
       reservation.wid
-        ? ["by worker ", workerLink(reservation.wid)]
+        ? ["by worker ", workerLink(reservation)]
         : reservation.client
           ? `by connection ${reservation.client}`
           : "by an anonymous client",
@@ -451,6 +452,7 @@ export default {
             ["Queue", queueLink(job.queue)],
             ["jid", [h("code", {}, job.jid), " ", copyButton("Copy", "jid", () => job.jid)]],
             job.batch && ["Batch", batchOf(job)],
+            job.cron && ["Cron entry", cronLink(job.cron)],
             ["Priority", priority(job)],
             ["Reservation timeout", span(job.ttr_s)],
             job.is_pushed && [

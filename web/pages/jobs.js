@@ -389,7 +389,7 @@ function row(ctx, jobs, job, state, canSelect) {
           job.reservation.wid
             ? [
                 "running on worker ",
-                workerLink(job.reservation.wid),
+                workerLink(job.reservation),
               ]
             : job.reservation.client
               ? `running on connection ${job.reservation.client}`

@@ -1,7 +1,7 @@
 import { get, post, serverNow } from "../api.js";
 import { h } from "../dom.js";
 import { link } from "../route.js";
-import { age, ago, bytes, count, none, plural, span } from "../format.js";
+import { age, ago, bytes, count, none, plural, rate, span } from "../format.js";
 import {
   act,
   acts,
@@ -32,7 +32,7 @@ const WORDS = {
   stop: ["Stop", "It shuts down. Unfinished jobs return to their queues."],
 };
 
-async function tell(ctx, action, who, n = 1) {
+export async function tell(ctx, action, who, n = 1) {
   const [verb, means] = WORDS[action];
   const all = n === 1 ? "the only worker" : `all ${plural(n, "worker")}`;
   const agreed = await ask({
@@ -48,7 +48,7 @@ async function tell(ctx, action, who, n = 1) {
   ctx.refresh();
 }
 
-const STATES = {
+export const STATES = {
   running: ["reserved", "▶"],
   quiet: ["scheduled", "◐"],
   stopping: ["retrying", "■"],
@@ -69,8 +69,8 @@ function worker(ctx, each) {
     h(
       "td",
       { class: "wide" },
-      h("strong", {}, each.hostname || "(no name)"),
-      `:${each.pid} `,
+      h("strong", {}, workerLink(each)),
+      " ",
       each.labels.map((label) => badge(label)),
       each.stuck_since && badge("likely stuck", "dead", "▲"),
       h("div", { class: "dim" }, wid),
@@ -87,6 +87,7 @@ function worker(ctx, each) {
     figure(
       jobsLink(each.jobs, { state: "reserved", wid }, "job", ` reserved by ${wid}`),
     ),
+    figure(rate(each.processed_per_s)),
     figure(each.rss_bytes ? bytes(each.rss_bytes) : none()),
     figure(count(each.connections)),
     figure(ago(each.started_at)),
@@ -100,7 +101,8 @@ function worker(ctx, each) {
 }
 
 function runningJob(job) {
-  const { wid, client, since, usual_run_s: usual } = job.reservation;
+  const { reservation } = job;
+  const { wid, client, since, usual_run_s: usual } = reservation;
   const isLong = usual !== null && serverNow() - Date.parse(since) > usual * 1000;
   return h(
     "tr",
@@ -110,7 +112,7 @@ function runningJob(job) {
     h(
       "td",
       { class: "line" },
-      wid ? workerLink(wid) : client ? `connection ${client}` : "an anonymous client",
+      wid ? workerLink(reservation) : client ? `connection ${client}` : "an anonymous client",
     ),
     h("td", { class: "wide" }, progressOf(job.progress) ?? none()),
     figure(
@@ -121,30 +123,24 @@ function runningJob(job) {
   );
 }
 
-/** The jobs whose reservations run out first. */
-function running({ jobs, counts }) {
-  const { reserved } = counts;
-  return [
-    h("h2", {}, "Running jobs ", h("span", { class: "count" }, count(reserved))),
-    jobs.length === 0
-      ? empty("No job is running.")
-      : table(
-          "Running jobs",
-          [
-            ["Job"],
-            ["Queue"],
-            ["Held by"],
-            ["Progress", "wide"],
-            ["Since", "n"],
-            ["Usual run", "n"],
-          ],
-          jobs.map(runningJob),
-          "cards",
-        ),
-    reserved > jobs.length &&
-      h("p", {}, h("a", { href: link("jobs", { state: "reserved" }) }, "All running jobs")),
-  ];
-}
+const RUNNING = [
+  ["Job"],
+  ["Queue"],
+  ["Held by"],
+  ["Progress", "wide"],
+  ["Since", "n"],
+  ["Usual run", "n"],
+];
+
+/** The jobs whose reservations run out first, of `n`; `wid`: of one worker. */
+export const running = (jobs, n, wid) => [
+  h("h2", {}, "Running jobs ", h("span", { class: "count" }, count(n))),
+  jobs.length === 0
+    ? empty("No job is running.")
+    : table("Running jobs", RUNNING, jobs.map(runningJob), "cards"),
+  n > jobs.length &&
+    h("p", {}, h("a", { href: link("jobs", { state: "reserved", wid }) }, "All running jobs")),
+];
 
 function connection(each) {
   const more = each.watched_count - each.watched.length;
@@ -213,6 +209,7 @@ export default {
               ["Process", "wide"],
               ["State"],
               ["Jobs", "n"],
+              ["Processed", "n"],
               ["Memory", "n"],
               ["Connections", "n"],
               ["Started", "n"],
@@ -229,7 +226,7 @@ export default {
           "There are too many reserved jobs to count: a worker may have more than shown.",
         ),
       pager("workers", params, workers.next, null, "after"),
-      running(held),
+      running(held.jobs, held.counts.reserved),
       h("h2", {}, "beanstalk connections ", h("span", { class: "count" }, count(others.total))),
       others.connections.length === 0
         ? empty(others.total > 0 ? "No more connections." : "No beanstalk client is connected.")

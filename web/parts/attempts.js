@@ -9,9 +9,9 @@ export const backtrace = ({ backtrace: lines }) =>
     ? h("pre", { class: "trace", tabindex: "0", "aria-label": "Backtrace" }, lines.join("\n"))
     : h("p", { class: "dim" }, "The worker sent no backtrace.");
 
-function holder({ wid, hostname, pid, client }) {
-  const place = hostname && ` (${hostname}${pid ? `, pid ${pid}` : ""})`;
-  if (wid) return [" on ", workerLink(wid), place];
+function holder(attempt) {
+  const { wid, client } = attempt;
+  if (wid) return [" on ", workerLink(attempt)];
   return client ? ` by connection ${client}` : " by a producer";
 }
 

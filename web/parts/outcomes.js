@@ -27,7 +27,7 @@ export function story(job) {
     `${OUTCOMES[job.outcome].says} `,
     ago(job.ended_at),
     seconds !== null && `, took ${span(seconds)}`,
-    job.wid && [", on ", workerLink(job.wid)],
+    job.wid && [", on ", workerLink(job)],
     !job.wid && job.client > 0 && `, by connection ${count(job.client)}`,
     ".",
   ];

@@ -7,7 +7,7 @@ const NAMED_MAX = 5;
  * that runs a long job asks for nothing: it is known by its job. */
 export function servedBy({ workers, watchers, is_served: isServed, reserved }) {
   const named = workers.slice(0, NAMED_MAX);
-  const said = named.flatMap(({ wid }, i) => [i > 0 && ", ", workerLink(wid)]);
+  const said = named.flatMap((each, i) => [i > 0 && ", ", workerLink(each)]);
   if (workers.length > NAMED_MAX) said.push(` and ${count(workers.length - NAMED_MAX)} more`);
   if (watchers > 0) said.push(said.length > 0 && ", ", `${count(watchers)} watching`);
   if (said.length > 0) return said;

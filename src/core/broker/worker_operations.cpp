@@ -25,8 +25,9 @@ void WorkerOperations::end(ClientId client) {
   parts_.clients.at(client).keeps_jobs = true;
 }
 
-Answer<Done> WorkerOperations::ack(ClientId client, std::string_view jid, Time now) {
-  const std::string& wid = parts_.clients.at(client).wid;
+Answer<Done> WorkerOperations::ack(ClientId id, std::string_view jid, Time now) {
+  Client& client = parts_.clients.at(id);
+  const std::string& wid = client.wid;
   const Reservations::Meant meant = parts_.reservations.meant_by(jid, wid);
   if (meant.overtaken != nullptr) parts_.attempts.note_ended_late(*meant.overtaken, wid);
   const Job* const job = meant.late != nullptr ? meant.late : meant.held;
@@ -35,21 +36,22 @@ Answer<Done> WorkerOperations::ack(ClientId client, std::string_view jid, Time n
   const Time began = meant.late != nullptr ? jobs.attempts_of(*job)->list.back().began
                                            : job->reservation()->reserved_at;
   parts_.reservations.count_run(*job, RunEnd::kDone, began, now);
+  client.runs.add(RunEnd::kDone, now - began, now);
   parts_.moves.discard(*job, JobEnd::kSucceeded, now);
   parts_.batch_callbacks.work(now);
   return Done{};
 }
 
-Answer<Done> WorkerOperations::fail(ClientId client, std::string_view jid, FailedRun run,
-                                    Time now) {
-  const std::string& wid = parts_.clients.at(client).wid;
-  const Job* const job = parts_.reservations.meant_by(jid, wid).held;
+Answer<Done> WorkerOperations::fail(ClientId id, std::string_view jid, FailedRun run, Time now) {
+  Client& client = parts_.clients.at(id);
+  const Job* const job = parts_.reservations.meant_by(jid, client.wid).held;
   if (job == nullptr) return Refusal::kNotFound;
   if (run.end == AttemptEnd::kReleased) {
     parts_.attempts.note(*job, {.end = run.end}, now);
     parts_.moves.release(*job, now);
     return Done{};
   }
+  client.runs.add(RunEnd::kFailed, now - job->reservation()->reserved_at, now);
   parts_.retries.fail(*job, std::move(run), now);
   parts_.batch_callbacks.work(now);
   return Done{};

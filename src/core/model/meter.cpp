@@ -79,6 +79,20 @@ void Rate::add(Time now) {
   ++current_;
 }
 
+void Rate::add(const Rate& other) {
+  const std::int64_t window = std::max(window_, other.window_);
+  const auto current = [window](const Rate& rate) {
+    return rate.window_ == window ? rate.current_ : 0;
+  };
+  const auto previous = [window](const Rate& rate) {
+    if (rate.window_ == window) return rate.previous_;
+    return rate.window_ + 1 == window ? rate.current_ : 0;
+  };
+  previous_ = previous(*this) + previous(other);
+  current_ = current(*this) + current(other);
+  window_ = window;
+}
+
 double Rate::per_second(Time now) const {
   const std::int64_t passed = window_of(now) - window_;
   // Nothing for a whole window.

@@ -72,6 +72,8 @@ class Rate {
   static constexpr Duration kWindow = 15s;
 
   void add(Time now);
+  /// What the other one counts happened here, too.
+  void add(const Rate& other);
   [[nodiscard]] double per_second(Time now) const;
 
  private:
@@ -91,6 +93,10 @@ struct Counter {
     ++total;
     rate.add(now);
   }
+  void add(const Counter& other) {
+    total += other.total;
+    rate.add(other.rate);
+  }
 };
 
 /// Measurements of a queue since its creation in this process. They are not stored.
@@ -105,6 +111,24 @@ struct QueueMeter {
 
 /// How a run has ended.
 enum class RunEnd { kDone, kFailed };
+
+/// The runs that a worker has reported. They are not stored.
+struct WorkerMeter {
+  Counter processed;  ///< runs that ended, failed ones included
+  Counter failed;
+  Duration busy{};  ///< how long these took, added up: with several at a time, more than has passed
+
+  void add(RunEnd end, Duration took, Time now) {
+    processed.add(now);
+    if (end == RunEnd::kFailed) failed.add(now);
+    busy += took;
+  }
+  void add(const WorkerMeter& other) {
+    processed.add(other.processed);
+    failed.add(other.failed);
+    busy += other.busy;
+  }
+};
 
 /// Measurements of the runs of one type of jobs, since the start of the process. They are not
 /// stored.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/model/features/served_queues.hpp"
+#include "core/model/meter.hpp"
 #include "core/model/types.hpp"
 
 namespace millrace {
@@ -33,7 +34,8 @@ struct Worker {
   bool has_dropped = false;    ///< a connection, without END, since the last such HELLO
   bool may_hold_jobs = false;  ///< of before its present connections
   std::set<ClientId> clients;
-  ServedQueues queues;  ///< that it asks for
+  WorkerMeter former_runs;  ///< that were reported on connections that have closed
+  ServedQueues queues;      ///< that it asks for
 };
 
 /// What becomes of the jobs of a worker that is lost: one that has sent a BEAT, and whose

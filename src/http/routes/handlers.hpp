@@ -107,6 +107,7 @@ Response set_throttle(const Call& call);
 Response reset_throttle(const Call& call);
 
 Response list_workers(const Call& call);
+Response show_worker(const Call& call);
 Response quiet_workers(const Call& call);
 Response stop_workers(const Call& call);
 Response list_connections(const Call& call);

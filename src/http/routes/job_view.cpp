@@ -127,10 +127,14 @@ Json reservation_of(const Job& job, const View& view) {
   const Reservation* held = job.reservation();
   if (held == nullptr) return nullptr;
   const WallClock clock = view.wall_clock();
+  const auto worker = view.workers().find(held->wid);
+  const bool is_known = worker != view.workers().end();
   return {{"since", show_time(held->reserved_at, clock)},
           {"usual_run_s", usual_run(job, view)},
           {"until", show_time(job.when, clock)},
           {"wid", held->is_held_by_worker() ? Json(held->wid) : Json(nullptr)},
+          {"hostname", is_known ? Json(worker->second.hostname) : Json(nullptr)},
+          {"pid", is_known ? Json(worker->second.pid) : Json(nullptr)},
           {"client", held->is_held_by_worker() ? Json(nullptr) : Json(held->client)}};
 }
 
@@ -245,6 +249,8 @@ std::string write_detail(const Job& job, const Site& site, Time now) {
   detail["ttr_s"] = job.ttr_s;
   detail["delay_s"] = job.delay_s;
   detail["batch"] = batch_of(job, site.broker.view());
+  const CronEntry* const entry = site.broker.view().cron().waits_for(job.id);
+  detail["cron"] = entry == nullptr ? Json(nullptr) : Json(entry->id);
   const Tallies tallies = job.tallies();
   detail["tallies"] = {{"reserves", tallies.reserves},
                        {"timeouts", tallies.timeouts},
@@ -309,6 +315,9 @@ WorkUnitFormat::Name name_of(const FinishedJob& job, const WorkUnitFormat& forma
 Json show_finished(const FinishedJob& job, const Site& site) {
   const WallClock clock = site.broker.view().wall_clock();
   const WorkUnitFormat::Name name = name_of(job, site.format);
+  const Workers& workers = site.broker.view().workers();
+  const auto worker = workers.find(std::string(job.wid()));
+  const bool is_known = worker != workers.end();
   return {{"id", job.id},
           {"jid", name.jid},
           {"type", name.jobtype},
@@ -320,6 +329,8 @@ Json show_finished(const FinishedJob& job, const Site& site) {
           {"began_at", show_time(job.began_at, clock)},
           {"ended_at", show_time(job.ended_at, clock)},
           {"wid", text_or_null(job.wid())},
+          {"hostname", is_known ? Json(worker->second.hostname) : Json(nullptr)},
+          {"pid", is_known ? Json(worker->second.pid) : Json(nullptr)},
           {"client", job.client == 0 ? Json(nullptr) : Json(job.client)},
           {"runs", job.reserves}};
 }
@@ -327,6 +338,12 @@ Json show_finished(const FinishedJob& job, const Site& site) {
 Json show_whole_finished(const FinishedJob& job, const Site& site) {
   Json detail = show_finished(job, site);
   detail["attempts"] = show_attempts(job.attempts.get(), nullptr, site.broker.view().wall_clock());
+  detail["cron"] = nullptr;
+  site.broker.view().cron().each([&](const CronEntry& entry) {
+    if (std::ranges::find(entry.runs, job.id, &CronRun::job) != entry.runs.end()) {
+      detail["cron"] = entry.id;
+    }
+  });
   return detail;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/number.hpp"
 #include "http/kit/input.hpp"
+#include "http/kit/text.hpp"
 #include "http/routes/handlers.hpp"
 
 /// Worker processes of Faktory clients, and connections of beanstalk clients.
@@ -16,8 +17,10 @@ namespace {
 /// How many reservations one request looks at to count the jobs of each worker.
 constexpr std::size_t kReservationsCounted = 5000;
 
-/// How many of its watched tubes are named with a connection.
+/// How many of its watched tubes are named with a connection, and of its queues with a worker: in a
+/// list, and on its own.
 constexpr std::size_t kTubesShownMax = 20;
+constexpr std::size_t kQueuesOfWorkerMax = 1000;
 
 const char* name_of(Worker::State state) {
   switch (state) {
@@ -38,20 +41,34 @@ std::int64_t memory_bytes(const Worker& worker) {
   return std::clamp<std::int64_t>(worker.rss_kb, 0, kKilobytesMax) * kKilobyte;
 }
 
+/// Since it connected, over all its connections.
+void show_runs(const Worker& worker, const Clients& clients, Time now, Json& shown) {
+  WorkerMeter runs = worker.former_runs;
+  for (const ClientId id : worker.clients) runs.add(clients.at(id).runs);
+  shown["processed"] = runs.processed.total;
+  shown["failed"] = runs.failed.total;
+  shown["processed_per_s"] = show_rate(runs.processed.rate.per_second(now));
+  shown["failed_per_s"] = show_rate(runs.failed.rate.per_second(now));
+  shown["busy_s"] = show_length(runs.busy);
+}
+
 /// The names of the queues that it serves, as many as are shown, and how many there are.
-void show_queues(const Worker& worker, Time now, Json& shown) {
+void show_queues(const Worker& worker, Time now, Json& shown, std::size_t shown_max) {
   Json names = Json::array();
   std::size_t count = 0;
   for (const auto& [name, asked_at] : worker.queues.all()) {
     if (!ServedQueues::is_served(asked_at, now)) continue;
-    if (++count <= kTubesShownMax) names.push_back(name);
+    if (++count <= shown_max) names.push_back(name);
   }
   shown["queues"] = std::move(names);
   shown["queue_count"] = count;
 }
 
-Json show(const Worker& worker, std::uint64_t jobs, const StuckWorkers::Stuck* stuck,
-          WallClock clock, Time now) {
+Json show(const Worker& worker, std::uint64_t jobs, const Site& site, Time now,
+          std::size_t queues_max = kTubesShownMax) {
+  const View& view = site.broker.view();
+  const WallClock clock = view.wall_clock();
+  const StuckWorkers::Stuck* const stuck = site.stuck.find(worker.wid);
   Json shown{{"wid", worker.wid},
              {"hostname", worker.hostname},
              {"pid", worker.pid},
@@ -63,7 +80,8 @@ Json show(const Worker& worker, std::uint64_t jobs, const StuckWorkers::Stuck* s
              {"connections", worker.clients.size()},
              {"started_at", show_time(worker.started_at, clock)},
              {"last_beat_at", show_time(worker.last_beat, clock)}};
-  show_queues(worker, now, shown);
+  show_runs(worker, view.clients(), now, shown);
+  show_queues(worker, now, shown, queues_max);
   return shown;
 }
 
@@ -79,6 +97,16 @@ Json show(const Client& client, const View& view) {
           {"watched_count", client.watched.size()},
           {"is_waiting", client.wait.has_value()},
           {"jobs", held == nullptr ? 0U : held->size()}};
+}
+
+/// By wid. False: there are too many to count, and each may have more.
+using JobsOfWorkers = absl::flat_hash_map<std::string_view, std::uint64_t>;
+bool count_jobs(const View& view, JobsOfWorkers& jobs) {
+  const auto count = [&jobs](const Job& job) {
+    ++jobs[job.reservation()->wid];
+    return true;
+  };
+  return !view.jobs().scan({.state = JobState::kReserved}, {}, kReservationsCounted, count).next;
 }
 
 /// Up to `limit` connections with an id above `after`, in the order of their ids.
@@ -131,27 +159,33 @@ Response list_workers(const Call& call) {
   const std::string_view wanted = call.request.param("stuck");
   const bool is_stuck_only = wanted == "1";
   if (!wanted.empty() && !is_stuck_only) return refuse(400, "stuck is not 1");
-  absl::flat_hash_map<std::string_view, std::uint64_t> jobs;
-  const ScanEnd counted = view.jobs().scan({.state = JobState::kReserved}, {}, kReservationsCounted,
-                                           [&](const Job& job) {
-                                             ++jobs[job.reservation()->wid];
-                                             return true;
-                                           });
+  JobsOfWorkers jobs;
+  const bool are_counted = count_jobs(view, jobs);
   Json workers = Json::array();
   Json next = nullptr;
   const Workers& all = view.workers();
   auto place = all.upper_bound(std::string(call.request.param("cursor")));
   for (; place != all.end() && workers.size() < *limit; ++place) {
-    const auto* const stuck = call.site.stuck.find(place->first);
-    if (is_stuck_only && stuck == nullptr) continue;
-    workers.push_back(
-        show(place->second, jobs[place->first], stuck, view.wall_clock(), call.moment.now));
+    if (is_stuck_only && call.site.stuck.find(place->first) == nullptr) continue;
+    workers.push_back(show(place->second, jobs[place->first], call.site, call.moment.now));
   }
   if (place != all.end()) next = workers.back()["wid"];
   return {.body = dump({{"workers", std::move(workers)},
                         {"total", all.size()},
-                        {"are_jobs_counted", !counted.next.has_value()},
+                        {"are_jobs_counted", are_counted},
                         {"next", std::move(next)}})};
+}
+
+Response show_worker(const Call& call) {
+  const Workers& all = call.site.broker.view().workers();
+  const auto worker = all.find(call.name);
+  if (worker == all.end()) return refuse(404, "no connected worker has this wid");
+  JobsOfWorkers jobs;
+  const bool are_counted = count_jobs(call.site.broker.view(), jobs);
+  Json shown =
+      show(worker->second, jobs[call.name], call.site, call.moment.now, kQueuesOfWorkerMax);
+  shown["are_jobs_counted"] = are_counted;
+  return {.body = dump(shown)};
 }
 
 Response quiet_workers(const Call& call) {

@@ -35,7 +35,7 @@ export const cases = [
       });
       await attempts.getByText("FirstError: no route").waitFor();
       await attempts.getByText("SecondError: no host").waitFor();
-      await attempts.getByRole("link", { name: "worker-1" }).first().waitFor();
+      await attempts.getByRole("link", { name: "box:7" }).first().waitFor();
       await attempts.getByText("2 lines").first().click();
       await attempts.getByText("FirstError.rb:1").waitFor();
     },

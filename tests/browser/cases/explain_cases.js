@@ -29,7 +29,7 @@ export const cases = [
       await worker.push("busy-0001", "Works", "busy");
       await worker.fetch("busy");
       await test.open("queues/busy");
-      await page.locator(".facts div", { hasText: "Workersworker-2" }).waitFor();
+      await page.locator(".facts div", { hasText: "Workersbox:7" }).waitFor();
       await test.open("queues/mail");
       await page.locator(".facts div", { hasText: "Workersnone" }).waitFor();
       const tube = beanstalk(test);

@@ -48,7 +48,7 @@ export const cases = [
       await worker.push("low-00001", "B", "low");
       await worker.fetch("high low");
       await test.open("queues/low");
-      await page.getByRole("link", { name: "worker-1" }).waitFor();
+      await page.getByRole("link", { name: "box:7" }).waitFor();
       await test.open("workers");
       await page.getByText("Queues: high, low").waitFor();
     },

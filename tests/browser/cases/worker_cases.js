@@ -1,7 +1,7 @@
 // The page of workers: which of them are likely stuck.
 import assert from "node:assert/strict";
 import { violations } from "../axe.js";
-import { faktory, row } from "../helpers.js";
+import { clippedAt, faktory, row } from "../helpers.js";
 
 const ago = (minutes) => new Date(Date.now() - minutes * 60_000).toISOString();
 
@@ -25,7 +25,7 @@ export async function pretend({ page }, wid) {
   await page.route("**/api/v1/overview", (route) =>
     change(route, (json) => {
       const text = "is likely stuck: 6 jobs, none finished for 23 min";
-      json.attention = [{ level: "notice", kind: "stuck", text, queue: null, wid }];
+      json.attention = [{ level: "notice", kind: "stuck", text, queue: null, wid, worker: "box:7" }];
     }),
   );
 }
@@ -59,9 +59,9 @@ export const cases = [
       assert.equal(names.length, 2);
       assert.deepEqual(await violations(page), []);
       await test.open("");
-      const item = page.locator(".attention li", { hasText: "Worker worker-2 is likely stuck" });
-      await item.getByRole("link", { name: "worker-2" }).click();
-      await row(page, "worker-2").waitFor();
+      const item = page.locator(".attention li", { hasText: "Worker box:7 is likely stuck" });
+      await item.getByRole("link", { name: "box:7" }).click();
+      await page.waitForURL(/workers\/worker-2$/);
     },
   },
   {
@@ -76,6 +76,38 @@ export const cases = [
       await test.open("workers");
       await page.getByRole("columnheader", { name: "Usual run" }).waitFor();
       await row(page, "SendMail").getByText(/^≤ /).waitFor();
+    },
+  },
+  {
+    title: "the page of a worker has what it runs, what it has run, and stays when it has left",
+    async run(test) {
+      const client = await faktory(test, "worker-1");
+      for (const jid of ["mail-0001", "mail-0002", "mail-0003"])
+        await client.push(jid, "SendMail", "mail");
+      for (const jid of ["mail-0001", "mail-0002"]) {
+        await client.fetch("mail");
+        if (jid === "mail-0001") await client.command("ACK", { jid });
+        else await client.command("FAIL", { jid, errtype: "Oops", message: "no" });
+      }
+      await client.fetch("mail");
+      const { page } = test;
+      await test.open("workers");
+      await row(page, "worker-1").getByRole("link", { name: /:\d+$/ }).click();
+      await page.waitForURL(/workers\/worker-1$/);
+      const fact = (name) => page.locator("dl.facts > div", { hasText: name });
+      await fact("Processed").getByText("2 since it connected").waitFor();
+      await fact("Failed").getByText("1 since it connected").waitFor();
+      await page.getByRole("region", { name: "Running jobs" }).getByText("SendMail").waitFor();
+      await page.getByRole("region", { name: "Completed jobs" }).getByText("mail-0001").waitFor();
+      assert.deepEqual(await violations(page), []);
+      await page.setViewportSize({ width: 390, height: 844 });
+      assert.deepEqual(await clippedAt(page, [320, 390]), []);
+      await page.getByRole("button", { name: "Quiet…" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Quiet 1 worker" }).click();
+      await page.locator("h1", { hasText: "quiet" }).waitFor();
+      await client.end();
+      await page.getByText("not connected").waitFor();
+      await page.getByRole("region", { name: "Completed jobs" }).getByText("mail-0001").waitFor();
     },
   },
 ];

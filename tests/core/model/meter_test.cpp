@@ -96,6 +96,26 @@ TEST_CASE("histogram: what came since an earlier state, and sums") {
   CHECK(histogram_of({5s}).since(before).count() == 1);
 }
 
+TEST_CASE("rate: two together show what both counted") {
+  // In the same windows, in windows that follow, and with a pause in between.
+  for (const Duration lead : {0s, 15s, 60s}) {
+    Rate first;
+    Rate second;
+    Rate both;
+    Time now{1000 * Rate::kWindow};
+    for (int i = 0; i < 300; ++i, now += 100ms) first.add(now), both.add(now);
+    now += lead;
+    for (int i = 0; i < 100; ++i, now += 100ms) second.add(now), both.add(now);
+    Rate sum = first;
+    sum.add(second);
+    CHECK(sum.per_second(now) == both.per_second(now));
+    second.add(first);
+    CHECK(second.per_second(now) == both.per_second(now));
+    sum.add(Rate{});
+    CHECK(sum.per_second(now) == both.per_second(now));
+  }
+}
+
 TEST_CASE("rate: even events show their rate, and it fades when they end") {
   Rate rate;
   Time now = kStart;

@@ -42,6 +42,61 @@ TEST_CASE("workers: a worker may say any number as its memory") {
   CHECK(shown_after(std::numeric_limits<std::int64_t>::min()) == 0);
 }
 
+TEST_CASE("workers: one says what it has run, over all its connections") {
+  WebFixture web;
+  for (int i = 0; i < 3; ++i) {
+    web.push("A");
+    const JobId id = web.fetch();
+    web.now += 2s;
+    web.acknowledge(id);
+  }
+  // Another of its connections reports a failure, and leaves.
+  SilentSession session;
+  const ClientId second = web.broker.connect(session);
+  CHECK(web.broker.workers().add(second, {.wid = "w1"}, web.now));
+  web.push("A");
+  const JobId failing = web.fetch();
+  web.now += 4s;
+  CHECK(
+      web.broker.workers().fail(second, web.format.identify(*web.find(failing)).jid, {}, web.now));
+  const auto check = [&web](int connections) {
+    const Json worker = web.read("/api/v1/workers/w1");
+    CHECK(worker["processed"] == 4);
+    CHECK(worker["failed"] == 1);
+    CHECK(worker["busy_s"] == 10);
+    CHECK(worker["processed_per_s"] > worker["failed_per_s"]);
+    CHECK(worker["failed_per_s"] > 0);
+    CHECK(worker["connections"] == connections);
+    CHECK(worker["are_jobs_counted"] == true);
+  };
+  check(2);
+  web.broker.disconnect(second, web.now);
+  check(1);
+  CHECK(web.read("/api/v1/workers")["workers"][0]["processed"] == 4);
+  CHECK(web.get("/api/v1/workers/w2").body == R"({"error":"no connected worker has this wid"})");
+}
+
+TEST_CASE("workers: its page has its queues, its jobs, and those that ended on it") {
+  WebFixture web;
+  for (int i = 10; i < 47; ++i) {
+    web.push("A", "q" + std::to_string(i));
+    web.fetch("q" + std::to_string(i));
+    web.now += 1s;
+  }
+  const Json worker = web.read("/api/v1/workers/w1");
+  CHECK(worker["queues"].size() == 37);
+  CHECK(worker["jobs"] == 37);
+  const Json job = web.read("/api/v1/jobs?state=reserved&wid=w1")["jobs"][0];
+  CHECK(job["reservation"]["hostname"] == "box");
+  CHECK(job["reservation"]["pid"] == 9);
+  web.acknowledge(job["id"]);
+  const Json ended = web.read("/api/v1/finished?wid=w1")["jobs"];
+  REQUIRE(ended.size() == 1);
+  CHECK(ended[0]["hostname"] == "box");
+  CHECK(ended[0]["pid"] == 9);
+  CHECK(web.read("/api/v1/finished?wid=w2")["jobs"].empty());
+}
+
 TEST_CASE("workers: of many queues the first are named, and all are counted") {
   WebFixture web;
   for (int i = 10; i < 47; ++i) {
@@ -78,7 +133,7 @@ TEST_CASE("workers: those that are likely stuck are listed alone") {
   web.push("Mail", "mail", R"(,"reserve_for":86400)");
   web.fetch("mail");
   web.now += 20min;
-  web.stuck.work(web.ledger.store(), web.broker.view().workers(), web.now);
+  web.stuck.work(web.broker, web.now);
   const Json stuck = web.read("/api/v1/workers?stuck=1")["workers"];
   REQUIRE(stuck.size() == 1);
   CHECK(stuck[0]["wid"] == "w1");

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/model/meter.hpp"
 #include "core/model/types.hpp"
 #include "core/ports/session.hpp"
 
@@ -29,6 +30,7 @@ struct Client {
   std::optional<QueueId> used;
   std::vector<QueueId> watched;  ///< in the order of watching
   std::string wid;               ///< empty unless a worker is registered on it
+  WorkerMeter runs;              ///< that were reported on this connection
   bool has_fetched = false;      ///< it has asked for jobs
   Time next_note{};           ///< when its FETCH is noted again: see `WorkerRegistry::note_fetch`
   bool keeps_jobs = false;    ///< its end does not mean that its worker is lost

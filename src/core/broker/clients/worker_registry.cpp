@@ -43,6 +43,7 @@ void WorkerRegistry::remove(const Client& client, Time now) {
   CHECK(worker != workers_.end());
   const std::size_t erased = worker->second.clients.erase(client.id);
   CHECK(erased == 1);
+  worker->second.former_runs.add(client.runs);
   worker->second.may_hold_jobs |= client.has_taken;
   worker->second.has_dropped |= !client.keeps_jobs;
   // A worker may connect again: its jobs stay reserved until its time is over.

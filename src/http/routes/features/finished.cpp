@@ -22,6 +22,7 @@ struct FinishedSearch {
   std::string queue;  ///< as `type`
   std::string type;   ///< exactly; with `*` at its end: the beginning; empty: any
   std::string outcome;
+  std::string wid;                 ///< of the worker that held it at its end; empty: any
   Time ended_since = Time::min();  ///< as all times of the core
   Time ended_until = Time::max();  ///< from there on none
 };
@@ -40,7 +41,8 @@ Outcome<FinishedSearch> read_search(const Request& request, const FinishedJobs& 
   FinishedSearch search{.before = finished.end(),
                         .queue = std::string(request.param("queue")),
                         .type = std::string(request.param("type")),
-                        .outcome = std::string(request.param("outcome"))};
+                        .outcome = std::string(request.param("outcome")),
+                        .wid = std::string(request.param("wid"))};
   for (const char* name : {"queue", "type"}) {
     if (!is_utf8(request.param(name))) return Problem{concat(name, " is not UTF-8")};
   }
@@ -72,6 +74,7 @@ struct FinishedListing {
 
   [[nodiscard]] bool is_wanted_here(const FinishedJob& job) const {
     if (job.ended_at >= search.ended_until) return false;
+    if (!search.wid.empty() && job.wid() != search.wid) return false;
     if (!search.queue.empty() && !is_wanted(job.queue(), search.queue)) return false;
     if (!search.outcome.empty() && http::outcome_of(job.how) != search.outcome) return false;
     return search.type.empty() || is_wanted(name_of(job, site.format).jobtype, search.type);
