@@ -1,4 +1,4 @@
-import { get } from "../api.js";
+import { get, part } from "../api.js";
 import { chart } from "../chart.js";
 import { h } from "../dom.js";
 import { age, count, rate, sentence, short } from "../format.js";
@@ -111,19 +111,24 @@ function historyChart(days, shown, today, params) {
 }
 
 function attention({ attention: all, attention_left_out: more, oldest_ready: oldest, jobs }) {
-  const row = ({ level, kind, text, queue, wid }) =>
+  const row = ({ level, kind, text, queue, wid, worker, error }) =>
     h(
       "li",
-      { class: level, "data-key": `${kind}/${queue ?? wid ?? ""}` },
+      { class: level, "data-key": `${kind}/${queue ?? wid ?? error ?? ""}` },
       sign(level === "trouble" ? "▲" : "●"),
       h(
         "span",
         {},
         h("span", { class: "hidden" }, level === "trouble" ? "Trouble: " : "Notice: "),
         queue && [queueLink(queue), ` ${text}.`],
-        wid && ["Worker ", h("a", { href: link("workers") }, wid), ` ${text}.`],
+        wid && [
+          "Worker ",
+          h("a", { href: link(`workers/${part(wid)}`), title: wid }, worker),
+          ` ${text}.`,
+        ],
         kind === "failures" && [h("a", { href: link("errors") }, text), "."],
-        !queue && !wid && kind !== "failures" && `${text}.`,
+        error && [h("a", { href: link(`errors/${error}`) }, text), "."],
+        !queue && !wid && !error && kind !== "failures" && `${text}.`,
       ),
     );
   const wait =
@@ -256,6 +261,7 @@ export default {
       tiles(overview),
       chartSection(
         params,
+        series,
         h(
           "div",
           { class: "pair" },
@@ -264,7 +270,11 @@ export default {
             "Jobs per second",
             // The shortest span has points every two seconds too.
             spanOf(params) === "15m"
-              ? { ...speedsNow(trend.samples), since: series.finished_since }
+              ? {
+                  ...speedsNow(trend.samples),
+                  since: series.finished_since,
+                  marks: series.marks,
+                }
               : speedsOf(series),
           ),
           lengthChart("server", "Queue latency", series, "wait"),

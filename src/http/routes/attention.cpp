@@ -1,6 +1,7 @@
 #include "http/routes/attention.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <utility>
 
 #include "http/kit/json.hpp"
@@ -132,7 +133,8 @@ std::size_t look_at_workers(const Site& site, Time now, std::vector<Concern>& fo
   std::size_t count = 0;
   for (const auto& [wid, stuck] : site.stuck.all()) {
     if (++count > kConcernsOfKindMax) continue;
-    const bool is_connected = site.broker.view().workers().contains(wid);
+    const auto worker = site.broker.view().workers().find(wid);
+    const bool is_connected = worker != site.broker.view().workers().end();
     found.push_back(
         {.level = Level::kNotice,
          .kind = "stuck",
@@ -140,9 +142,113 @@ std::size_t look_at_workers(const Site& site, Time now, std::vector<Concern>& fo
                         count_of(stuck.jobs, "job"), ", none finished for ",
                         length_of(now - stuck.since)),
          .queue = {},
-         .wid = wid});
+         .wid = wid,
+         .worker = is_connected && !worker->second.hostname.empty()
+                       ? concat(worker->second.hostname, ":", worker->second.pid)
+                       : wid});
   }
   return count - std::min(count, kConcernsOfKindMax);
+}
+
+void look_at_left_jobs(const Site& site, Time now, std::vector<Concern>& found) {
+  const StuckWorkers::Left& left = site.stuck.left();
+  if (left.jobs == 0 || left.ends <= now) return;
+  found.push_back({.level = Level::kNotice,
+                   .kind = "left",
+                   .text = concat(count_of(left.jobs, "job"), left.jobs == 1 ? " is" : " are",
+                                  " held by clients without a wid that have disconnected; the last "
+                                  "times out in ",
+                                  length_of(left.ends - now)),
+                   .queue = {}});
+}
+
+/// How often an error came in the last `kGrowthSpan`, and in the one before. `ends`: after the
+/// present interval.
+std::pair<std::uint64_t, std::uint64_t> counts_of(const FailureSeries& failures,
+                                                  std::uint64_t group, std::int64_t ends) {
+  constexpr auto kIntervals = static_cast<std::size_t>(kGrowthSpan / kSpans[0].interval);
+  const auto counts = failures.counts(group, 0, ends);
+  std::pair<std::uint64_t, std::uint64_t> sums;
+  for (std::size_t i = 0; counts && i < counts->size() && i < 2 * kIntervals; ++i) {
+    (i < kIntervals ? sums.first : sums.second) +=
+        counts->end()[-1 - static_cast<std::ptrdiff_t>(i)];
+  }
+  return sums;
+}
+
+/// Returns how many more than `kConcernsOfKindMax` there are.
+std::size_t look_at_errors(const Site& site, Time now, std::vector<Concern>& found) {
+  const View& view = site.broker.view();
+  const std::vector<std::uint64_t> groups = site.failures.groups_since(now - kGrowthSpan);
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < std::min(groups.size(), kErrorsLookedAt); ++i) {
+    const auto [now_count, before] = counts_of(site.failures, groups[i], ends_at(now)[0] + 1);
+    if (now_count < kErrorGrowthMin || now_count < 2 * before) continue;
+    const auto* const jobs = view.orders().failures().find(groups[i]);
+    const ErrorMark* const mark = view.error_marks().find(groups[i]);
+    if (mark != nullptr && mark->is_muted(now, jobs == nullptr ? 0 : jobs->size)) continue;
+    if (++count > kConcernsOfKindMax) continue;
+    const FailureSeries::Name& name = *site.failures.name(groups[i]);
+    found.push_back({.level = Level::kNotice,
+                     .kind = "error",
+                     .text = concat(name.type.empty() ? name.message : name.type, " occurred ",
+                                    count_of(now_count, "time"), " in the last 5 minutes, ",
+                                    before == 0 ? "and not in the 5 before"
+                                                : concat(grouped(before), " in the 5 before")),
+                     .queue = {},
+                     .error = hex(groups[i])});
+  }
+  return count - std::min(count, kConcernsOfKindMax);
+}
+
+/// How many jobs a second come to the queue that do not leave it; 0: it does not grow.
+double growth_of(const QueueFigures& figures, const Line* line, std::int64_t ends) {
+  constexpr auto kIntervals = static_cast<std::size_t>(kGrowthSpan / kSpans[0].interval);
+  if (line == nullptr || figures.ready < kGrowthJobsMin) return 0;
+  if (figures.enqueued_rate <= figures.processed_rate) return 0;
+  const std::vector<Point> points = line->points(0, ends);
+  if (points.size() < 2 * kIntervals) return 0;
+  const auto ready_at = [&](std::size_t back) {
+    return static_cast<double>(
+        (points.end() - static_cast<std::ptrdiff_t>(back))->ready.value().value_or(0));
+  };
+  const double now = ready_at(1);
+  const double middle = ready_at(kIntervals);
+  const double before = ready_at(2 * kIntervals);
+  if (middle <= before || now <= middle || now - before < now / kRoomLowPart) return 0;
+  return (now - before) / std::chrono::duration<double>(2 * kGrowthSpan).count();
+}
+
+/// How long until jobs that come so fast fill the memory that they may take. nullopt: there is no
+/// limit, or it is far away.
+std::optional<Duration> until_full(const Broker& broker, double jobs_per_s) {
+  constexpr std::chrono::hours kFarAway{48};
+  const JobMemory& memory = broker.ledger().memory();
+  std::uint64_t jobs = 0;
+  for (const JobState state : {JobState::kReady, JobState::kReserved, JobState::kScheduled,
+                               JobState::kRetrying, JobState::kDead}) {
+    jobs += broker.view().orders().count(state);
+  }
+  if (memory.bytes_max() == SIZE_MAX || jobs == 0) return std::nullopt;
+  const std::size_t needed = memory.needed_bytes();
+  if (needed >= memory.bytes_max()) return std::nullopt;
+  const double bytes_per_s = jobs_per_s * static_cast<double>(needed) / static_cast<double>(jobs);
+  const std::chrono::duration<double> left(static_cast<double>(memory.bytes_max() - needed) /
+                                           bytes_per_s);
+  if (left > kFarAway) return std::nullopt;
+  return std::chrono::duration_cast<Duration>(left);
+}
+
+Concern show_growing(const Backlog& backlog, const Broker& broker) {
+  const auto full = until_full(broker, backlog.growth_per_s);
+  char rate[32];
+  std::snprintf(rate, sizeof rate, backlog.growth_per_s < 10 ? "%.1f" : "%.0f",
+                backlog.growth_per_s);
+  return {.level = full && *full < 1h ? Level::kTrouble : Level::kNotice,
+          .kind = "growing",
+          .text = concat("grows by ", rate, " jobs/s, ", grouped(backlog.jobs), " waiting",
+                         full ? concat("; --memory-limit is reached in ", length_of(*full)) : ""),
+          .queue = backlog.queue};
 }
 
 Concern show_paused(const Backlog& backlog) {
@@ -154,36 +260,43 @@ Concern show_paused(const Backlog& backlog) {
 
 }  // namespace
 
-void Inspection::look_at_queue(const Queue& queue, const View& view, Time now) {
+void Inspection::look_at_queue(const Queue& queue, const Site& site, Time now) {
   // Most queues of a large server are empty: nothing else is asked of them.
   if (queue.ready.empty()) return;
-  const QueueFigures figures = figures_of(queue, view, now);
+  const QueueFigures figures = figures_of(queue, site.broker.view(), now);
   if (figures.oldest < found_.oldest) {
     found_.oldest = figures.oldest;
     found_.oldest_queue = queue.name;
   }
-  if (figures.is_paused) paused_.add(figures);
-  if (is_abandoned(figures, now)) abandoned_.add(figures);
+  const auto add = [&](Backlogs& all, double growth = 0) {
+    all.add({.queue = queue.name, .jobs = figures.ready, .growth_per_s = growth});
+  };
+  if (figures.is_paused) return add(paused_);
+  if (is_abandoned(figures, now)) return add(abandoned_);
+  const double growth =
+      growth_of(figures, site.series.find_queue(queue.name), site.series.ends()[0]);
+  if (growth > 0) add(growing_, growth);
 }
 
-void Inspection::Backlogs::add(const QueueFigures& figures) {
+void Inspection::Backlogs::add(Backlog backlog) {
   ++count;
   const auto is_longer = [](std::uint64_t jobs, const Backlog& other) { return jobs > other.jobs; };
-  const auto place = std::upper_bound(longest.begin(), longest.end(), figures.ready, is_longer);
+  const auto place = std::upper_bound(longest.begin(), longest.end(), backlog.jobs, is_longer);
   // Only the longest are named. The rest are counted.
   if (place == longest.end() && longest.size() == kConcernsOfKindMax) return;
-  longest.insert(place, {.queue = figures.queue->name, .jobs = figures.ready});
+  longest.insert(place, std::move(backlog));
   if (longest.size() > kConcernsOfKindMax) longest.pop_back();
 }
 
-bool Inspection::look_at_queues(const View& view, Time now) {
-  return walk_.visit_some(view, [&](const Queue& queue) { look_at_queue(queue, view, now); });
+bool Inspection::look_at_queues(const Site& site, Time now) {
+  return walk_.visit_some(site.broker.view(),
+                          [&](const Queue& queue) { look_at_queue(queue, site, now); });
 }
 
 Situation Inspection::conclude(const Site& site, const Moment& moment) const {
   Situation situation = found_;
   situation.troubles = abandoned_.count;
-  situation.left_out = abandoned_.left_out() + paused_.left_out();
+  situation.left_out = abandoned_.left_out() + paused_.left_out() + growing_.left_out();
   std::vector<Concern>& found = situation.concerns;
   if (site.traffic().is_stalled) {
     found.push_back({.level = Level::kTrouble,
@@ -208,7 +321,10 @@ Situation Inspection::conclude(const Site& site, const Moment& moment) const {
   look_at_limit(site.broker, found);
   look_at_room(moment.system, found);
   look_at_failures(site.trend, found);
+  situation.left_out += look_at_errors(site, moment.now, found);
   situation.left_out += look_at_workers(site, moment.now, found);
+  look_at_left_jobs(site, moment.now, found);
+  for (const Backlog& each : growing_.longest) found.push_back(show_growing(each, site.broker));
   const auto is_trouble = [](const Concern& each) { return each.level == Level::kTrouble; };
   situation.troubles +=
       static_cast<std::size_t>(std::count_if(found.begin(), found.end(), is_trouble));

@@ -13,10 +13,13 @@ struct Concern {
   enum class Level { kNotice, kTrouble };
 
   Level level = Level::kNotice;
-  std::string kind;      ///< a word for programs: `abandoned`, `paused`, ...
-  std::string text;      ///< a sentence for people
-  std::string queue;     ///< the queue that it is about, or empty
-  std::string wid = {};  ///< the worker that it is about, or empty
+  std::string kind;  ///< a word for programs: `abandoned`, `paused`, ...
+  std::string text;  ///< a sentence for people
+  // What it is about; empty: nothing of that kind.
+  std::string queue;
+  std::string wid = {};
+  std::string worker = {};  ///< what people call the one with the wid: `web-3:4711`
+  std::string error = {};   ///< the group of failures, in hex
 };
 
 /// What the server looks like at a moment.
@@ -32,6 +35,7 @@ struct Situation {
 struct Backlog {
   std::string queue;
   std::uint64_t jobs = 0;
+  double growth_per_s = 0;  ///< of one that grows
 };
 
 inline constexpr std::size_t kConcernsOfKindMax = 4;
@@ -40,7 +44,7 @@ inline constexpr std::size_t kConcernsOfKindMax = 4;
 class Inspection {
  public:
   /// Looks at some queues. True: these were the last.
-  bool look_at_queues(const View& view, Time now);
+  bool look_at_queues(const Site& site, Time now);
 
   /// The concerns of the queues, and those of the server as a whole.
   [[nodiscard]] Situation conclude(const Site& site, const Moment& moment) const;
@@ -51,17 +55,28 @@ class Inspection {
     std::vector<Backlog> longest;  ///< the longest first; of equal ones the older queue
     std::size_t count = 0;
 
-    void add(const QueueFigures& figures);
+    void add(Backlog backlog);
     [[nodiscard]] std::size_t left_out() const { return count - longest.size(); }
   };
 
-  void look_at_queue(const Queue& queue, const View& view, Time now);
+  void look_at_queue(const Queue& queue, const Site& site, Time now);
 
   QueueWalk walk_;
   Situation found_;  ///< without its concerns
   Backlogs abandoned_;
   Backlogs paused_;
+  Backlogs growing_;
 };
+
+/// A queue grows when it has so many ready jobs, and had fewer `kGrowthSpan` ago, and fewer still
+/// before that: a tenth of what it has now has come in the two.
+inline constexpr std::uint64_t kGrowthJobsMin = 1000;
+inline constexpr Duration kGrowthSpan = 5min;
+
+/// An error grows when it came so often in the last `kGrowthSpan`, and at least twice as often as
+/// in the one before. Of those that occurred last so many are looked at.
+inline constexpr std::uint64_t kErrorGrowthMin = 20;
+inline constexpr std::size_t kErrorsLookedAt = 100;
 
 /// Disk and memory are a concern when less than a tenth of them is free.
 inline constexpr std::uint64_t kRoomLowPart = 10;

@@ -17,7 +17,7 @@ constexpr Duration kRateSpan = 30s;
 std::string concern_sentence(const Situation& situation) {
   const Concern& worst = situation.concerns.front();
   const std::size_t others = situation.concerns.size() + situation.left_out - 1;
-  const std::string about = worst.wid.empty() ? worst.queue : concat("Worker ", worst.wid);
+  const std::string about = worst.wid.empty() ? worst.queue : concat("Worker ", worst.worker);
   return concat(about, about.empty() ? "" : " ", worst.text,
                 others == 0 ? "."
                             : concat(", and ", grouped(others),
@@ -52,7 +52,9 @@ Json show_concerns(const Situation& situation) {
                    {"kind", concern.kind},
                    {"text", concern.text},
                    {"queue", concern.queue.empty() ? Json(nullptr) : Json(concern.queue)},
-                   {"wid", text_or_null(concern.wid)}});
+                   {"wid", text_or_null(concern.wid)},
+                   {"worker", text_or_null(concern.worker)},
+                   {"error", text_or_null(concern.error)}});
   }
   return all;
 }
@@ -98,7 +100,7 @@ std::string write_overview(const Site& site, const Situation& situation) {
 }
 
 Response inspect_on(const Site& site, const Moment& moment, Inspection inspection) {
-  if (inspection.look_at_queues(site.broker.view(), moment.now)) {
+  if (inspection.look_at_queues(site, moment.now)) {
     return {.body = write_overview(site, inspection.conclude(site, moment))};
   }
   Response part;

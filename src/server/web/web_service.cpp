@@ -116,8 +116,16 @@ WebService::~WebService() {
 }
 
 Outcome<Done> WebService::listen() {
-  measures_.load(parts_.clock.now());
-  parts_.ticker.plan(*this, parts_.clock.now());
+  const Time now = parts_.clock.now();
+  measures_.load(now);
+  parts_.broker.activity().note({.at = now,
+                                 .protocol = "server",
+                                 .from = {},
+                                 .client = site_.facts.hostname,
+                                 .action = is_open_ ? "server/lead" : "server/start",
+                                 .target = {},
+                                 .details = http::concat("version ", site_.facts.version)});
+  parts_.ticker.plan(*this, now);
   port_.post([this] { standby_.reset(); });
   return std::exchange(is_open_, true) ? Done{} : port_.listen();
 }
@@ -139,7 +147,7 @@ void WebService::work(Time now) {
 void WebService::expire(Time now) {
   trend_.note(parts_.broker.view(), now);
   series_.work(parts_.broker, now);
-  stuck_.work(parts_.broker.ledger().store(), parts_.broker.view().workers(), now);
+  stuck_.work(parts_.broker, now);
   measures_.work(now);
   parts_.ticker.plan(*this, std::min({trend_.next_due(), series_.next_due(), stuck_.next_due(),
                                       measures_.next_due()}));

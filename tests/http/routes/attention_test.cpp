@@ -126,12 +126,90 @@ TEST_CASE("overview: says so when there is no room for new jobs, and refuses the
   CHECK(web.post("/api/v1/jobs", {{"jobtype", "Mail"}, {"args", {1}}}).status == 503);
 }
 
+TEST_CASE("overview: a queue that grows for ten minutes says how fast, and when memory is full") {
+  WebFixture web;
+  const auto grow = [&web](int intervals, int jobs) {
+    for (int i = 0; i < intervals; ++i) {
+      for (int job = 0; job < jobs; ++job) web.push("Mail", "mail");
+      web.acknowledge(web.fetch("mail"));
+      const Time end = web.now + 10s;
+      while (web.series.next_due() <= end) {
+        web.now = std::max(web.now, web.series.next_due());
+        web.series.work(web.broker, web.now);
+      }
+      web.now = end;
+    }
+    return web.read("/api/v1/overview")["attention"];
+  };
+  CHECK(grow(59, 22).empty());
+  const Json concern = grow(2, 22).at(0);
+  CHECK(concern["kind"] == "growing");
+  CHECK(concern["level"] == "notice");
+  CHECK(concern["queue"] == "mail");
+  CHECK(concern["text"] == "grows by 2.1 jobs/s, 1,281 waiting");
+
+  // Half of it is used: as many jobs again take ten minutes.
+  web.ledger.memory().limit(web.ledger.memory().needed_bytes() * 2);
+  const Json soon = web.read("/api/v1/overview")["attention"].at(0);
+  CHECK(soon["level"] == "trouble");
+  CHECK(soon["text"] == "grows by 2.1 jobs/s, 1,281 waiting; --memory-limit is reached in 10 min");
+
+  // A burst is over after five minutes, and a paused queue is another concern.
+  CHECK(grow(31, 1).empty());
+  CHECK(web.broker.admin().pause("mail", std::nullopt, web.now));
+  CHECK(web.read("/api/v1/overview")["attention"].at(0)["kind"] == "paused");
+}
+
+TEST_CASE("overview: an error that comes twice as often as before") {
+  WebFixture web;
+  const auto fail = [&web](int count) {
+    for (int i = 0; i < count; ++i) web.fail("Mail", "no route");
+    return web.read("/api/v1/overview")["attention"];
+  };
+  CHECK(fail(kErrorGrowthMin - 1).empty());
+  const Json concern = fail(1).at(0);
+  CHECK(concern["kind"] == "error");
+  CHECK(concern["text"] == "Oops occurred 20 times in the last 5 minutes, and not in the 5 before");
+  const std::string group = concern["error"];
+  CHECK(web.read("/api/v1/errors/" + group)["type"] == "Oops");
+
+  web.now += 5min;
+  CHECK(fail(39).empty());
+  CHECK(fail(1).at(0)["text"] ==
+        "Oops occurred 40 times in the last 5 minutes, 20 in the 5 before");
+  CHECK(web.post("/api/v1/errors/" + group + "/mute", {{"seconds", 60}}).status == 200);
+  CHECK(web.read("/api/v1/overview")["attention"].empty());
+}
+
+TEST_CASE("overview: jobs that clients without a wid left behind") {
+  WebFixture web;
+  SilentSession session;
+  const ClientId client = web.broker.connect(session);
+  web.push("Mail", "mail", R"(,"reserve_for":1800)");
+  web.push("Mail", "mail", R"(,"reserve_for":7200)");
+  const ReserveRequest request{
+      .choice = ReserveRequest::Choice::kFirstListed, .queues = {"mail"}, .wid = ""};
+  for (int i = 0; i < 2; ++i) CHECK(web.broker.reserve(client, request, web.now));
+  const auto concerns = [&web] {
+    web.now = std::max(web.now, web.stuck.next_due());
+    web.stuck.work(web.broker, web.now);
+    return web.read("/api/v1/overview")["attention"];
+  };
+  CHECK(concerns().empty());
+  web.broker.disconnect(client, web.now);
+  const Json concern = concerns().at(0);
+  CHECK(concern["kind"] == "left");
+  CHECK(concern["text"] ==
+        "2 jobs are held by clients without a wid that have disconnected; the last times out in "
+        "119 min");
+}
+
 TEST_CASE("overview: a worker that finishes nothing is likely stuck") {
   WebFixture web;
   web.push("Mail", "mail", R"(,"reserve_for":86400)");
   web.fetch("mail");
   const auto concerns = [&web] {
-    web.stuck.work(web.ledger.store(), web.broker.view().workers(), web.now);
+    web.stuck.work(web.broker, web.now);
     return web.read("/api/v1/overview")["attention"];
   };
   web.now += 14min;
@@ -142,7 +220,7 @@ TEST_CASE("overview: a worker that finishes nothing is likely stuck") {
   CHECK(concern["wid"] == "w1");
   CHECK(concern["text"] == "is likely stuck: 1 job, none finished for 16 min");
   CHECK(web.read("/api/v1/overview")["health"]["text"] ==
-        "Worker w1 is likely stuck: 1 job, none finished for 16 min.");
+        "Worker box:9 is likely stuck: 1 job, none finished for 16 min.");
 }
 
 TEST_CASE("overview: so is one that keeps a job, and has no connection") {
@@ -154,7 +232,7 @@ TEST_CASE("overview: so is one that keeps a job, and has no connection") {
       web.now));
   web.broker.disconnect(php, web.now);
   web.now += 16min;
-  web.stuck.work(web.ledger.store(), web.broker.view().workers(), web.now);
+  web.stuck.work(web.broker, web.now);
   CHECK(web.read("/api/v1/overview")["attention"][0]["text"] ==
         "is gone or likely stuck: 1 job, none finished for 16 min");
 }

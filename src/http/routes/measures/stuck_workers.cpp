@@ -1,6 +1,7 @@
 #include "http/routes/measures/stuck_workers.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace millrace::http {
 namespace {
@@ -18,19 +19,31 @@ const StuckWorkers::Stuck* StuckWorkers::find(std::string_view wid) const {
   return found == stuck_.end() ? nullptr : &found->second;
 }
 
-void StuckWorkers::work(const Store& store, const Workers& workers, Time now) {
+void StuckWorkers::work(const Broker& broker, Time now) {
   if (now < next_) return;
+  const Store& store = broker.ledger().store();
+  const View& view = broker.view();
   const TimeOrder& reserved = store.jobs().orders().reserved();
   auto next = place_ ? reserved.upper_bound(*place_) : reserved.begin();
   for (std::size_t i = 0; i < kJobsATurn && next != reserved.end(); ++i, ++next) {
     const Job& job = store.jobs().at(next->slot);
-    look_at(job, store.queues().at(job.queue), now);
     place_ = *next;
+    const Reservation& held = *job.reservation();
+    if (!held.wid.empty()) {
+      look_at(job, store.queues().at(job.queue), now);
+    } else if (held.is_held_by_worker() && !view.clients().contains(held.consumer)) {
+      ++leaving_.jobs;
+      leaving_.ends = std::max(leaving_.ends, job.when);
+    }
   }
   const bool is_over = next == reserved.end();
   next_ = now + (is_over ? kInterval : kTurnPause);
-  if (!is_over) return;
+  if (is_over) end_round(view.workers(), now);
+}
+
+void StuckWorkers::end_round(const Workers& workers, Time now) {
   place_.reset();
+  left_ = std::exchange(leaving_, {});
   stuck_.clear();
   for (const auto& [wid, held] : held_) {
     const auto worker = workers.find(wid);
@@ -47,7 +60,6 @@ void StuckWorkers::work(const Store& store, const Workers& workers, Time now) {
 
 void StuckWorkers::look_at(const Job& job, const Queue& queue, Time now) {
   const Reservation& reservation = *job.reservation();
-  if (reservation.wid.empty()) return;
   auto found = held_.find(reservation.wid);
   if (found == held_.end()) {
     if (held_.size() == kWorkersMax) return;

@@ -11,10 +11,10 @@ constexpr std::string_view kLong = R"(,"reserve_for":86400)";
 /// Looks at all jobs.
 void look(WebFixture& web) {
   web.now = std::max(web.now, web.stuck.next_due());
-  web.stuck.work(web.ledger.store(), web.broker.view().workers(), web.now);
+  web.stuck.work(web.broker, web.now);
   while (web.stuck.next_due() == web.now + StuckWorkers::kTurnPause) {
     web.now = web.stuck.next_due();
-    web.stuck.work(web.ledger.store(), web.broker.view().workers(), web.now);
+    web.stuck.work(web.broker, web.now);
   }
 }
 
@@ -76,7 +76,7 @@ TEST_CASE("stuck workers: many jobs are looked at in several turns") {
     web.fetch("mail");
   }
   web.now += 20min;
-  web.stuck.work(web.ledger.store(), web.broker.view().workers(), web.now);
+  web.stuck.work(web.broker, web.now);
   CHECK(web.stuck.all().empty());
   look(web);
   CHECK(web.stuck.find("w1")->jobs == StuckWorkers::kJobsATurn + 1);
