@@ -5,7 +5,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <list>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,7 +18,7 @@
 namespace millrace::http {
 
 /// How often each group of failures has occurred in the recent past, for charts, and what it is
-/// called, for when no job has the failure any more. 1.2 kB each; see `MeasureCopy`.
+/// called, for when no job has the failure any more. 2 kB each; see `MeasureCopy`.
 class FailureSeries final : public FailureWatch {
  public:
   /// Of further groups nothing is kept: what they are called comes from outside. A group that did
@@ -67,7 +69,9 @@ class FailureSeries final : public FailureWatch {
     std::int64_t last = 0;      ///< the interval of the last failure
     std::uint32_t current = 0;  ///< failures in it
   };
-  static constexpr std::size_t kPoints = kSpans[0].points + kSpans[1].points + kSpans[2].points;
+  static constexpr std::size_t kPoints =
+      std::transform_reduce(kSpans.begin(), kSpans.end(), std::size_t{0}, std::plus(),
+                            [](Span each) { return each.points; });
   struct Group {
     std::uint64_t number;
     Name name;

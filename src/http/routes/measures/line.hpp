@@ -75,8 +75,9 @@ struct Span {
   std::size_t points;
 };
 
-inline constexpr std::array<Span, 3> kSpans = {Span{"15m", 10s, 90}, Span{"1h", 30s, 120},
-                                               Span{"24h", 10min, 144}};
+inline constexpr std::array<Span, 5> kSpans = {Span{"15m", 10s, 90}, Span{"1h", 30s, 120},
+                                               Span{"24h", 10min, 144}, Span{"7d", 1h, 168},
+                                               Span{"30d", 4h, 180}};
 
 /// Of each span, how many of its intervals have ended since the beginning of time.
 using Ends = std::array<std::int64_t, kSpans.size()>;
@@ -114,7 +115,7 @@ struct Point {
 static_assert(sizeof(Point) == 16);
 inline constexpr Duration kTimeUnit = 10us;
 
-/// The recent past of something that is measured, in each span. It takes 6.3 kB.
+/// The recent past of something that is measured, in each span. It takes 12 kB.
 class Line {
  public:
   /// What the meters show at `ends` came in the interval of the shortest span that ended last; with

@@ -14,7 +14,7 @@ namespace millrace::http {
 namespace {
 
 /// To be raised when a ring or a member changes: then what earlier programs wrote is dropped.
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 
 std::uint64_t hash_of(std::string_view bytes) {
   Fnv1a hash;

@@ -92,14 +92,14 @@ Json show_recent(const Series& series, std::string_view queue) {
   return sums;
 }
 
-/// `span`: of the last 15 minutes, hour or day.
+/// `span`: of the last 15 minutes, hour, day, 7 days or 30 days.
 Response show_series(const Call& call) {
   const std::string_view wanted = call.request.param("span");
   const auto* const span =
       wanted.empty() ? kSpans.begin()
                      : std::find_if(kSpans.begin(), kSpans.end(),
                                     [&](const Span& each) { return each.name == wanted; });
-  if (span == kSpans.end()) return refuse(400, "span is not 15m, 1h or 24h");
+  if (span == kSpans.end()) return refuse(400, "span is not 15m, 1h, 24h, 7d or 30d");
   const std::string_view queue = call.request.param("queue");
   const std::string_view type = call.request.param("type");
   const bool is_of_group = !call.request.param("group").empty();

@@ -118,7 +118,7 @@ TEST_CASE("measure copy: what came in an interval that has not ended is in its p
 }
 
 TEST_CASE(
-    "measure copy: there are never more lines than one process has, and none of former days") {
+    "measure copy: there are never more lines than one process has, and none of former months") {
   WebFixture web;
   fill(web);
   std::string bytes = copy_of(web);
@@ -140,7 +140,7 @@ TEST_CASE(
     now = next.now;
   }
   WebFixture last;
-  last.now = now + 25h;
+  last.now = now + 31 * 24h;
   CHECK(restore(bytes, measures_of(last), last.now));
   CHECK(last.series.queue_names().empty());
   measure(last);

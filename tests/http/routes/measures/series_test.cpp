@@ -105,6 +105,20 @@ TEST_CASE_FIXTURE(SeriesFixture, "series: longer spans have longer intervals") {
   CHECK(read("/api/v1/series?span=15m&queue=mail")["processed"].size() == 90);
 }
 
+TEST_CASE_FIXTURE(SeriesFixture, "series: weeks and months have points of hours") {
+  run(*this, "mail");
+  pass(*this, 400);  // an hour ends 2,800 s after the begin
+  run(*this, "mail");
+  pass(*this, 1200);  // four hours end 13,600 s after the begin
+  const Json week = read("/api/v1/series?span=7d&queue=mail");
+  CHECK(week["interval_s"] == 3600);
+  CHECK(week["processed"] == Json({1, 1, 0, 0}));
+  const Json month = read("/api/v1/series?span=30d&type=Mail");
+  CHECK(month["interval_s"] == 4 * 3600);
+  CHECK(month["processed"] == Json({2}));
+  CHECK(get("/api/v1/series?span=1y").status == 400);
+}
+
 TEST_CASE_FIXTURE(SeriesFixture, "series: nothing is in an interval that ended before it came") {
   const auto day = [this](const char* of) {
     return read(std::string("/api/v1/series?span=24h&") + of)["processed"];
