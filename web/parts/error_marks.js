@@ -70,7 +70,7 @@ export async function editNote({ group, note }, then) {
     hint: "Everyone sees it with this error, even if it comes back later. 1,000 bytes at most.",
     value: note?.text ?? "",
     verb: "Save",
-    send: (text) => post(`errors/${group}/note`, { text: text.trim() }),
+    send: (text) => post(`errors/${group}/note`, { text: text.trim(), was: note?.text ?? "" }),
   });
   if (saved) then(saved);
 }

@@ -39,7 +39,7 @@ constexpr std::uint64_t kMuteSecondsMax = 366 * 86'400;
 constexpr std::uint64_t kMuteJobsMax = 1'000'000'000;
 /// Of a message and a note in the list of changes.
 constexpr std::size_t kMessageShownBytes = 80;
-constexpr std::size_t kNoteShownBytes = 150;
+constexpr std::size_t kNoteShownBytes = 90;
 
 enum class Muted { kWith, kWithout, kOnly };
 
@@ -380,15 +380,32 @@ std::string name_of_error(const Json& group) {
   return concat(group["type"].get_ref<const std::string&>(), " ", cut(message, kMessageShownBytes));
 }
 
-/// Changes what is said of the error that the path names. `changed`: in words.
+/// For the list of changes, too.
+std::string describe_mute(const ErrorMark& mark, Time now, WallClock clock) {
+  if (mark.muted_below > 0) return concat("muted below ", mark.muted_below, " jobs");
+  if (mark.muted_until <= now) return "not muted";
+  return concat("muted until ", show_time(mark.muted_until, clock).get<std::string>());
+}
+
+std::string describe_note(const ErrorMark& mark, Time, WallClock) {
+  return mark.note.empty() ? "no note" : concat("note: ", one_line(mark.note, kNoteShownBytes));
+}
+
+/// Changes what is said of the error that the path names. `describe` puts it in words.
 template <typename Edit>
-Response edit_mark(const Call& call, std::string_view changed, Edit edit) {
+Response edit_mark(const Call& call, std::string (*describe)(const ErrorMark&, Time, WallClock),
+                   Edit edit) {
   const auto number = parse_failure_group(call.name);
   const Json known = number ? show_group(call, *number) : Json(nullptr);
   if (known.is_null()) return say_unknown();
   const ErrorMark* const before = call.site.broker.view().error_marks().find(*number);
   ErrorMark mark = before == nullptr ? ErrorMark{} : *before;
+  const auto words = [&] {
+    return describe(mark, call.moment.now, call.site.broker.view().wall_clock());
+  };
+  const std::string former = words();
   edit(mark);
+  const std::string changed = concat(former, " → ", words());
   const Answer<Done> done =
       call.site.broker.admin().mark_error(*number, std::move(mark), call.moment.now);
   if (!done && done.error() == Refusal::kNoRoom) return refuse_for_room();
@@ -437,16 +454,14 @@ Response mute_error(const Call& call) {
   if (*jobs > 0 && group != nullptr && group->size >= *jobs) {
     return refuse(409, concat(group->size, " jobs have it already: give a larger number"));
   }
-  const std::string changed =
-      *jobs > 0 ? concat("muted below ", *jobs, " jobs") : concat("muted for ", *seconds, " s");
-  return edit_mark(call, changed, [&](ErrorMark& mark) {
+  return edit_mark(call, describe_mute, [&](ErrorMark& mark) {
     mark.muted_until = *seconds > 0 ? call.moment.now + std::chrono::seconds(*seconds) : Time{};
     mark.muted_below = *jobs;
   });
 }
 
 Response unmute_error(const Call& call) {
-  return edit_mark(call, "not muted", [](ErrorMark& mark) {
+  return edit_mark(call, describe_mute, [](ErrorMark& mark) {
     mark.muted_until = Time{};
     mark.muted_below = 0;
   });
@@ -462,9 +477,15 @@ Response note_error(const Call& call) {
   if (text.size() > kErrorNoteBytesMax) {
     return refuse(400, concat("text has more than ", kErrorNoteBytesMax, " bytes"));
   }
-  const std::string changed =
-      text.empty() ? "no note" : concat("note: ", one_line(text, kNoteShownBytes));
-  return edit_mark(call, changed, [&](ErrorMark& mark) {
+  // Two people who edit it at once do not overwrite each other's text.
+  const auto was = call.request.members.find("was");
+  const auto number = parse_failure_group(call.name);
+  const ErrorMark* const now =
+      number ? call.site.broker.view().error_marks().find(*number) : nullptr;
+  if (was != call.request.members.end() && *was != (now == nullptr ? "" : now->note)) {
+    return refuse(409, "the note was changed meanwhile: reload the page");
+  }
+  return edit_mark(call, describe_note, [&](ErrorMark& mark) {
     mark.noted_at = text.empty() ? Time{} : call.moment.now;
     mark.note = std::move(text);
   });

@@ -174,7 +174,7 @@ TEST_CASE("errors: one that is muted is left out on demand, until the time is ov
   const Response muted = web.post(path + "/mute", {{"seconds", 3600}});
   CHECK(muted.status == 200);
   CHECK(muted.is_change);
-  CHECK(muted.changed == "Oops late: muted for 3600 s");
+  CHECK(muted.changed == "Oops late: not muted → muted until 2023-11-14T23:13:20.000Z");
   CHECK(Json::parse(muted.body)["muted"]["below_jobs"] == nullptr);
   CHECK(web.read(path)["muted"]["until"].is_string());
   CHECK(messages("?muted=no") == "refused;");
@@ -198,7 +198,7 @@ TEST_CASE("errors: one is muted until more jobs have it, or until somebody ends 
   CHECK(web.read(path)["muted"] == nullptr);
   CHECK(web.post(path + "/mute", {{"jobs", 2}}).status == 409);  // it would mute nothing
   CHECK(web.post(path + "/mute", {{"jobs", 4}}).status == 200);
-  CHECK(web.post(path + "/unmute").status == 200);
+  CHECK(web.post(path + "/unmute").changed == "Oops late: muted below 4 jobs → not muted");
   CHECK(web.read(path)["muted"] == nullptr);
   CHECK(web.broker.view().error_marks().count() == 0);
 }
@@ -208,8 +208,14 @@ TEST_CASE("errors: a note stays when no job has the error any more") {
   const JobId id = web.fail("Mail", "late");
   const std::string group = web.read("/api/v1/errors")["groups"][0]["group"];
   const std::string path = "/api/v1/errors/" + group;
-  CHECK(web.post(path + "/note", {{"text", "Ask the\nnetwork team."}}).changed ==
-        "Oops late: note: Ask the network team.");
+  CHECK(web.post(path + "/note", {{"text", "Ask Ana"}, {"was", ""}}).changed ==
+        "Oops late: no note → note: Ask Ana");
+  // Somebody else has read no note, or another one.
+  CHECK(web.post(path + "/note", {{"text", "?"}, {"was", ""}}).status == 409);
+  CHECK(web.post(path + "/note", {{"text", "?"}, {"was", "ask Ana"}}).status == 409);
+  CHECK(
+      web.post(path + "/note", {{"text", "Ask the\nnetwork team."}, {"was", "Ask Ana"}}).changed ==
+      "Oops late: note: Ask Ana → note: Ask the network team.");
   CHECK(web.read("/api/v1/errors")["groups"][0]["note"]["text"] == "Ask the\nnetwork team.");
   CHECK(web.broker.admin().change(id, Mutation::Action::kDiscard, web.now));
   web.now += 48h;
