@@ -1,6 +1,6 @@
 // Charts as SVG, in the colours of style.css. A chart updates itself, so a page that is drawn again
-// leaves it alone; lines can be switched off, a pointer shows the values of a moment, and a click
-// links to its jobs.
+// leaves it alone; lines can be switched off, a pointer shows the values of a moment in all charts,
+// and a click links to its jobs. The address has what was clicked, after its #.
 import { h, show } from "./dom.js";
 import { inChosenZone, zoneAt } from "./zone.js";
 
@@ -10,6 +10,8 @@ const [WIDTH, HEIGHT] = [1000, 100];
 const TICKS = 4;
 /** The shortest time that a chart shows, in seconds. */
 const SHORTEST_S = 60;
+/** Of more time than this, the day of a point is said, too. */
+const LONG_S = 25 * 3600;
 const BAR_PART = 0.7;
 
 /** An SVG element; `props` as for `h`, without handlers. */
@@ -28,6 +30,17 @@ function roundUp(number) {
   if (number <= 0) return 1;
   const power = 10 ** Math.floor(Math.log10(number));
   return power * [1, 2, 4, 6, 8, 10].find((each) => each * power >= number * 0.999);
+}
+
+/** A peak of fewer than so many of the values does not set the scale, if it is so much higher. */
+const [PEAK_PART, PEAK_TIMES] = [0.05, 5];
+
+/** The top of the scale: that of all but the peaks, if they would flatten the rest. */
+function topOf(values) {
+  const sorted = values.filter((each) => each !== null).sort((a, b) => a - b);
+  const highest = sorted.at(-1) ?? 0;
+  const usual = sorted[Math.floor(sorted.length * (1 - PEAK_PART)) - 1] ?? 0;
+  return roundUp(usual > 0 && highest > PEAK_TIMES * usual ? 2 * usual : highest);
 }
 
 const two = (number) => Number(number.toFixed(2));
@@ -91,23 +104,42 @@ function timeLabels(chart) {
   return Array.from({ length: TICKS }, (_, i) => {
     const at = begin + ((end - begin) * i) / (TICKS - 1);
     if (chart.isDays) return dayOf(Math.round(at / 86400) * 86400).slice(5);
-    return inChosenZone(new Date(at * 1000))[1].slice(0, short ? 8 : 5);
+    const [day, time] = inChosenZone(new Date(at * 1000));
+    return end - begin > LONG_S ? day.slice(5) : time.slice(0, short ? 8 : 5);
   });
 }
 
-const timeOfDay = (seconds) => inChosenZone(new Date(seconds * 1000))[1];
+const placeOf = (chart, at) => {
+  const [begin, end] = limits(chart);
+  return ((at - begin) / (end - begin || 1)) * WIDTH;
+};
 
-/** "2026-11-24" for a day, else a time of the day; with its zone. */
-function moment({ times, isDays }, i) {
-  const at = times[i];
+/** Those within the time that the chart shows. */
+function marksIn(chart) {
+  const [begin, end] = limits(chart);
+  return (chart.marks ?? []).filter(({ at }) => at >= begin && at <= end);
+}
+
+/** A time of the day; in a chart of several days, the day as well. */
+function timeIn(chart, seconds) {
+  const [begin, end] = limits(chart);
+  const [day, time] = inChosenZone(new Date(seconds * 1000));
+  return end - begin > LONG_S ? `${day} ${time.slice(0, 5)}` : time;
+}
+
+/** "2026-11-24 UTC" for a day, else a time. */
+function moment(chart, i) {
+  const at = chart.times[i];
   if (at === undefined) return "";
-  return isDays ? `${dayOf(at)} UTC` : timeOfDay(at);
+  return chart.isDays ? `${dayOf(at)} UTC` : timeIn(chart, at);
 }
 
 function drawing({ chart, at, pin, off }, xs) {
   const shown = chart.series.filter(({ label }) => !off.has(label));
-  const highest = Math.max(0, ...shown.flatMap(({ values }) => values.map((each) => each ?? 0)));
-  const top = roundUp(highest);
+  const all = shown.flatMap(({ values }) => values);
+  const highest = Math.max(0, ...all);
+  const top = chart.isDays ? roundUp(highest) : topOf(all);
+  const isCut = top < highest;
   const path = ({ values, color, dash }) =>
     svg("path", {
       class: `${chart.isDays ? "bars" : "line"} ink-${color}${dash ? " dashed" : ""}`,
@@ -134,6 +166,13 @@ function drawing({ chart, at, pin, off }, xs) {
     [0, 0.5, 1].map(rule),
     shown.map(area),
     shown.map(path),
+    marksIn(chart).map(({ at: when, text }) =>
+      svg(
+        "path",
+        { class: "mark", d: `M${two(placeOf(chart, when))} 0V${HEIGHT}` },
+        svg("title", {}, `${timeIn(chart, when)} ${text}`),
+      ),
+    ),
     [at, chosen({ chart, pin })].map(
       (i, k) =>
         i !== null &&
@@ -145,6 +184,7 @@ function drawing({ chart, at, pin, off }, xs) {
   return [
     labels("ys", [top, top / 2, 0].map((each) => chart.format(each).replace(/\.0(?!\d)/, ""))),
     picture,
+    isCut && h("p", { class: "peak dim" }, `The peak of ${chart.format(highest)} is cut off.`),
     labels("xs", timeLabels(chart)),
   ];
 }
@@ -183,10 +223,34 @@ function legend(entry) {
   );
 }
 
+/** The point at that time in seconds; null: the chart has none. */
+function indexAt({ times, step_s: step }, at) {
+  const found = at === null ? -1 : times.findIndex((each) => Math.abs(each - at) <= step / 2);
+  return found < 0 ? null : found;
+}
+
 /** The point that was clicked; null: none is, or it is no longer in the chart. */
-function chosen({ chart: { times }, pin }) {
-  const at = pin === null ? -1 : times.findIndex((each) => Math.abs(each - pin) < 0.5);
-  return at < 0 ? null : at;
+const chosen = ({ chart, pin }) => indexAt(chart, pin);
+
+/** Calls `change` with each chart on the screen that shows times of a day, and draws it. */
+function inAll(change) {
+  for (const entry of live.values()) {
+    if (!entry.node.isConnected || entry.chart.isDays) continue;
+    change(entry);
+    draw(entry);
+  }
+}
+
+const PIN = /^#at=(\d+)$/;
+const pinInAddress = () => Number(PIN.exec(location.hash)?.[1] ?? NaN) || null;
+
+/** The point of that time in all charts, and in the address; null: none. */
+function pinAll(at) {
+  const address = location.pathname + location.search;
+  history.replaceState(history.state, "", at === null ? address : `${address}#at=${Math.round(at)}`);
+  inAll((entry) => {
+    entry.pin = at;
+  });
 }
 
 /** Links to the jobs of a point, by line: [{text, href}]; no `href`: they are not kept. */
@@ -201,15 +265,11 @@ const hasJobs = ({ series }) => series.some(({ jobs }) => jobs);
 
 /** What was clicked, and its jobs. */
 function jobsThen(entry) {
-  const { chart, name } = entry;
+  const { chart } = entry;
   const at = chosen(entry);
-  if (at === null) return null;
-  const begin = timeOfDay(chart.times[at - 1] ?? chart.times[at] - chart.step_s);
+  if (at === null || !hasJobs(chart)) return null;
+  const begin = timeIn(chart, chart.times[at - 1] ?? chart.times[at] - chart.step_s);
   const links = new Map(linksAt(chart, at).flat().map(({ text, href }) => [href, text]));
-  const close = () => {
-    live.get(name).pin = null;
-    draw(live.get(name));
-  };
   return h(
     "p",
     { class: "then", role: "status" },
@@ -220,7 +280,7 @@ function jobsThen(entry) {
     ),
     h(
       "button",
-      { type: "button", class: "quiet small", "aria-label": "Forget this point", onclick: close },
+      { type: "button", class: "quiet small", "aria-label": "Forget this point", onclick: () => pinAll(null) },
       "✕",
     ),
   );
@@ -280,9 +340,8 @@ function numbers({ chart, isOpen, name }) {
 function draw(entry) {
   const { chart } = entry;
   const { times, isDays } = chart;
-  const [begin, end] = limits(chart);
   entry.xs = times.map((at, i) =>
-    isDays ? ((i + 0.5) / times.length) * WIDTH : ((at - begin) / (end - begin || 1)) * WIDTH,
+    isDays ? ((i + 0.5) / times.length) * WIDTH : placeOf(chart, at),
   );
   show(
     entry.node,
@@ -310,18 +369,21 @@ function nearest({ node, xs }, event) {
 function choose(name, event) {
   const entry = live.get(name);
   const at = hasJobs(entry.chart) ? nearest(entry, event) : null;
-  if (at === null) return;
-  entry.pin = entry.chart.times[at];
-  draw(entry);
+  if (at !== null) pinAll(entry.chart.times[at]);
 }
 
-/** The values at the place of the pointer, or the latest. */
+/** The values at the place of the pointer, in all charts, or the latest. */
 function point(name, event) {
   const entry = live.get(name);
   const at = event.type === "pointermove" ? nearest(entry, event) : null;
   if (at === entry.at) return;
   entry.at = at;
   draw(entry);
+  const when = at === null ? null : entry.chart.times[at];
+  if (!entry.chart.isDays)
+    inAll((each) => {
+      if (each !== entry) each.at = indexAt(each.chart, when);
+    });
 }
 
 /**
@@ -329,7 +391,7 @@ function point(name, event) {
  * values, dash, fill, jobs}: as many values as there are times, null where there is none, and a
  * function (from, to) that answers links to the jobs of that time, [{text, short, href}], where
  * `counts`, usually `values`, are not 0. `isDays`: each time is a day in UTC, and the values are
- * bars. `format` makes a value a text; `summary` is the chart in words.
+ * bars. `format` makes a value a text; `summary` is the chart in words. `marks` are {at, text}.
  */
 export function chart(name, settings) {
   const known = live.get(name);
@@ -340,7 +402,7 @@ export function chart(name, settings) {
     node,
     chart: settings,
     at: (isShown && known.at < settings.times.length && known.at) || null,
-    pin: isShown ? known.pin : null,
+    pin: isShown ? known.pin : pinInAddress(),
     off: known?.off ?? new Set(),
     isOpen: isShown && known.isOpen,
   };

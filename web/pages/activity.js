@@ -4,41 +4,9 @@ import { h } from "../dom.js";
 import { ago, count, none } from "../format.js";
 import { link } from "../route.js";
 import { badge, empty, figure, head, pager, queueLink, table } from "../ui.js";
+import { ACTIONS } from "../parts/actions.js";
 
 const LIMIT = 100;
-
-/** What an action is called. Others are shown as they are. */
-const ACTIONS = {
-  "queues/pause": "Pause queue",
-  "queues/resume": "Resume queue",
-  "queues/clear": "Clear queue",
-  "queues/delete": "Delete queue",
-  "jobs/retry": "Retry job",
-  "jobs/kill": "Kill job",
-  "jobs/delete": "Delete job",
-  "jobs/move": "Move job",
-  "jobs/change": "Change jobs",
-  operations: "Change jobs",
-  jobs: "Push job",
-  "operations/cancel": "Cancel operation",
-  "cron/run": "Run cron entry",
-  "cron/pause": "Pause cron entry",
-  "cron/resume": "Resume cron entry",
-  "throttles/set": "Set limits",
-  "throttles/reset": "Reset limits",
-  "errors/mute": "Mute error",
-  "errors/unmute": "Unmute error",
-  "errors/note": "Edit note of error",
-  "locks/free": "Free lock",
-  "batches/retry": "Retry batch",
-  "batches/discard": "Discard batch",
-  "batches/accept": "Accept lost members",
-  "batches/delete": "Delete batch",
-  "workers/quiet": "Quiet workers",
-  "workers/stop": "Stop workers",
-  mutate: "MUTATE",
-  flush: "FLUSH",
-};
 
 const COLUMNS = [["When", "n"], ["Action"], ["Target", "wide"], ["Changed", "n"], ["From"]];
 

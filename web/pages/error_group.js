@@ -104,6 +104,7 @@ async function load({ args: [group], params, state: memory }, signal) {
 const chartOf = (params, group, series) =>
   chartSection(
     params,
+    series,
     series.is_recorded
       ? failuresChart(`error ${group}`, series, { group })
       : h("p", { class: "empty" }, "No failure times were recorded for this error."),

@@ -92,6 +92,7 @@ function charts({ params }, name, series) {
   const pair = (...each) => h("div", { class: "pair" }, each);
   return chartSection(
     params,
+    series,
     series.is_recorded
       ? [
           pair(

@@ -43,6 +43,7 @@ function charts(params, type, series) {
   const of = { type };
   return chartSection(
     params,
+    series,
     series.is_recorded
       ? h(
           "div",

@@ -2,15 +2,18 @@
 import { get } from "../api.js";
 import { chart } from "../chart.js";
 import { h } from "../dom.js";
-import { plural, rate, short, span } from "../format.js";
+import { plural, rate, short, shownTime, span } from "../format.js";
 import { link, path, replace } from "../route.js";
 import { section } from "../ui.js";
+import { ACTIONS } from "./actions.js";
 
 /** Spans that the server records: name, in words. */
 const SPANS = [
   ["15m", "15 min"],
   ["1h", "1 h"],
   ["24h", "24 h"],
+  ["7d", "7 d"],
+  ["30d", "30 d"],
 ];
 
 /** The span that the address asks for. */
@@ -41,8 +44,24 @@ export const choices = (label, name, all, chosen, params, usual = all[0][0]) =>
 const spanChoice = (params) =>
   choices("Time that the charts show", "span", SPANS, spanOf(params), params);
 
-export const loadSeries = (params, of, signal) =>
-  get("series", { span: spanOf(params), ...of }, { signal });
+const CHANGES_MAX = 100;
+const MARKS_LISTED = 5;
+
+/** The series, with what people have changed meanwhile, and when the server was started. */
+export async function loadSeries(params, of, signal) {
+  const [series, { changes }] = await Promise.all([
+    get("series", { span: spanOf(params), ...of }, { signal }),
+    get("activity", { limit: CHANGES_MAX }, { signal }),
+  ]);
+  const begin = Date.parse(series.ends_at) - series.failed.length * series.interval_s * MS;
+  const marks = changes
+    .filter(({ at, action, target }) => {
+      const isOfOther = of.queue && action.startsWith("queues/") && target !== of.queue;
+      return Date.parse(at) >= begin && !isOfOther;
+    })
+    .map((change) => ({ at: Date.parse(change.at) / MS, text: nameOf(change) }));
+  return { ...series, marks };
+}
 
 const MS = 1000;
 const within = (name, from, to) => ({
@@ -74,8 +93,28 @@ const readyJobs = (of) => () => [
   { text: "Jobs that are ready now", short: "jobs", href: link("jobs", { state: "ready", ...of }) },
 ];
 
+/** "Pause queue mail" */
+function nameOf({ action, target }) {
+  return [ACTIONS[action] ?? action, target].filter(Boolean).join(" ");
+}
+
+/** The changes that the charts mark, the latest ones in words. */
+const marksOf = ({ marks }) =>
+  marks.length > 0 &&
+  h(
+    "p",
+    { class: "marks" },
+    h("a", { href: link("activity") }, plural(marks.length, "change")),
+    ": ",
+    marks
+      .slice(0, MARKS_LISTED)
+      .map(({ at, text }) => `${shownTime(at * MS)} ${text}`)
+      .join(" · "),
+    marks.length > MARKS_LISTED && " …",
+  );
+
 /** A chart with its title; `name` differs for each thing that has charts. */
-function one(name, title, times, lines, format, step, key = title) {
+function one(name, title, { times, step_s: step, marks }, lines, format, key = title) {
   const now = lines.map(({ label, values }) => {
     const value = values.at(-1) ?? null;
     return `${label.toLowerCase()} ${value === null ? "none" : format(value)}`;
@@ -87,6 +126,7 @@ function one(name, title, times, lines, format, step, key = title) {
       ? h("p", { class: "empty" }, `The first point appears within ${span(step)}.`)
       : chart(`${name}/${key}`, {
           times,
+          marks,
           series: lines,
           format,
           step_s: step,
@@ -101,14 +141,22 @@ function timesOf({ ends_at: end, interval_s: step, failed }) {
   return failed.map((_, i) => last - (failed.length - 1 - i) * step);
 }
 
-/** The charts of a page, and the choice of the time that they show. */
-export const chartSection = (params, ...content) =>
+/** What `one` needs of a series. */
+const timeline = (series) => ({
+  times: timesOf(series),
+  step_s: series.interval_s,
+  marks: series.marks,
+});
+
+/** The charts of a page, the choice of the time that they show, and what was changed meanwhile. */
+export const chartSection = (params, series, ...content) =>
   h(
     "section",
     // By its key it is found again where the page before it has changed.
     { class: "charts", "data-key": "charts" },
     h("div", { class: "head" }, h("h2", {}, "The last"), spanChoice(params)),
     content,
+    marksOf(series),
   );
 
 /** `speeds` are as `speedsOf` makes them: numbers per second. Types have none enqueued. */
@@ -116,7 +164,7 @@ export const speedChart = (name, title, speeds, of = {}) =>
   one(
     name,
     title,
-    speeds.times,
+    speeds,
     [
       {
         label: "Processed",
@@ -130,15 +178,13 @@ export const speedChart = (name, title, speeds, of = {}) =>
       speeds.enqueued && { label: "Enqueued", color: "ready", values: speeds.enqueued },
     ].filter(Boolean),
     rate,
-    speeds.step_s,
   );
 
 export function speedsOf(series) {
   const perSecond = (values) => values?.map((each) => each / series.interval_s);
   const { processed, failed, enqueued } = series;
   return {
-    times: timesOf(series),
-    step_s: series.interval_s,
+    ...timeline(series),
     since: series.finished_since,
     processed: perSecond(processed),
     failed: perSecond(failed),
@@ -152,10 +198,9 @@ export const readyChart = (name, series, of = {}) =>
   one(
     name,
     "Ready jobs",
-    timesOf(series),
+    timeline(series),
     [{ label: "Ready", color: "ready", fill: true, values: series.ready, jobs: readyJobs(of) }],
     whole,
-    series.interval_s,
   );
 
 /** How often a group of failures occurred. */
@@ -163,10 +208,9 @@ export const failuresChart = (name, series, of) =>
   one(
     name,
     `Failures per ${span(series.interval_s)}`,
-    timesOf(series),
+    timeline(series),
     [{ label: "Failures", color: "bad", fill: true, values: series.failed, jobs: failedJobs(of) }],
     whole,
-    series.interval_s,
     // The title differs from span to span; the chart on the screen is the same.
     "Failures",
   );
@@ -178,12 +222,11 @@ export function lengthChart(name, title, series, what, of = {}) {
   return one(
     name,
     title,
-    timesOf(series),
+    timeline(series),
     [
       { label: "p95", color: "retrying", dash: true, values: of95, jobs },
       { label: "p50", color: "scheduled", values: of50, jobs },
     ],
     (seconds) => (seconds === 0 ? "0 s" : span(seconds)),
-    series.interval_s,
   );
 }

@@ -199,6 +199,41 @@ export const cases = [
     },
   },
   {
+    title: "charts mark what was changed, and the address has the point that was clicked",
+    async run(test) {
+      await recordBoth(test);
+      const { page, server } = test;
+      for (const name of ["mail", "thumbs"]) {
+        await beanstalk(test).put(name, "x");
+        await fetch(`${server.base}api/v1/queues/${name}/pause`, {
+          method: "POST",
+          headers: { "Content-Type": "application/json" },
+        });
+      }
+      await test.open("queues/mail");
+      await page.locator(".marks").getByText(/2 changes: .* Pause queue mail · .* Server started$/)
+        .waitFor();
+      const [speeds, runs] = [chart(page, "Jobs per second"), chart(page, "Run time")];
+      assert.ok((await speeds.locator("path.mark").count()) > 0);
+      await speeds.locator("svg").hover();
+      await runs.locator("path.at").waitFor({ state: "attached" });
+      await findLink(speeds, "Completed jobs");
+      assert.match(page.url(), /queues\/mail#at=\d+$/);
+      for (const each of [speeds, runs])
+        await each.locator("path.pin").waitFor({ state: "attached" });
+      // A colleague opens it.
+      const address = page.url();
+      await page.goto("about:blank");
+      await page.goto(address);
+      await speeds.locator(".then").getByRole("link", { name: "Completed jobs" }).waitFor();
+      await runs.getByRole("button", { name: "Forget this point" }).click();
+      await gone(speeds.locator(".then"));
+      assert.ok(!page.url().includes("#"));
+      await page.getByRole("link", { name: "30 d", exact: true }).click();
+      await page.getByText("The first point appears within 4 h.").first().waitFor();
+    },
+  },
+  {
     title: "a chart has its numbers as a table, and its time zone",
     async run(test) {
       await record(test);
