@@ -247,7 +247,8 @@ const pinInAddress = () => Number(PIN.exec(location.hash)?.[1] ?? NaN) || null;
 /** The point of that time in all charts, and in the address; null: none. */
 function pinAll(at) {
   const address = location.pathname + location.search;
-  history.replaceState(history.state, "", at === null ? address : `${address}#at=${Math.round(at)}`);
+  const hash = at === null ? "" : `#at=${Math.round(at)}`;
+  history.replaceState(history.state, "", address + hash);
   inAll((entry) => {
     entry.pin = at;
   });
@@ -280,7 +281,12 @@ function jobsThen(entry) {
     ),
     h(
       "button",
-      { type: "button", class: "quiet small", "aria-label": "Forget this point", onclick: () => pinAll(null) },
+      {
+        type: "button",
+        class: "quiet small",
+        "aria-label": "Forget this point",
+        onclick: () => pinAll(null),
+      },
       "✕",
     ),
   );

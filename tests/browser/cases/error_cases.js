@@ -110,8 +110,12 @@ export const cases = [
       await top.getByRole("link", { name: "KeyError" }).waitFor();
       assert.equal(await top.getByRole("link", { name: "Timeout" }).count(), 0);
       await test.open("activity");
-      await row(page, "Mute error").getByText("Timeout after # s: not muted → muted below 6 jobs").waitFor();
-      await row(page, "Edit note of error").getByText("no note → note: Ask the network team.").waitFor();
+      await row(page, "Mute error")
+        .getByText("Timeout after # s: not muted → muted below 6 jobs")
+        .waitFor();
+      await row(page, "Edit note of error")
+        .getByText("no note → note: Ask the network team.")
+        .waitFor();
       await row(page, "Mute error").getByRole("link").first().click();
       await page.getByRole("button", { name: "Unmute" }).click();
       await page.getByRole("button", { name: "Mute" }).waitFor();

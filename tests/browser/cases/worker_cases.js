@@ -25,7 +25,8 @@ export async function pretend({ page }, wid) {
   await page.route("**/api/v1/overview", (route) =>
     change(route, (json) => {
       const text = "is likely stuck: 6 jobs, none finished for 23 min";
-      json.attention = [{ level: "notice", kind: "stuck", text, queue: null, wid, worker: "box:7" }];
+      const about = { queue: null, wid, worker: "box:7" };
+      json.attention = [{ level: "notice", kind: "stuck", text, ...about }];
     }),
   );
 }

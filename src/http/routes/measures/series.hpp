@@ -55,7 +55,8 @@ class Series {
     std::vector<NamedLine> queues;
     std::vector<NamedLine> types;
   };
-  /// Takes over what an earlier process had within the longest span. To be called before the first `work`.
+  /// Takes over what an earlier process had within the longest span. To be called before the first
+  /// `work`.
   void restore(Lines lines, Time now);
 
   /// Up to when all lines are complete.
