@@ -112,7 +112,7 @@ class ApiTest(WebTest):
         self.check_finished()
         changes = self.check("get", "/activity")["changes"]
         self.assertIn("queues/pause", [change["action"] for change in changes])
-        self.assertEqual({change["from"] for change in changes}, {"127.0.0.1"})
+        self.assertEqual({change["from"] for change in changes}, {"127.0.0.1", ""})
         status, headers, body = self.web.get(f"/api/v1/jobs/{self.id_in('ready')}/body")
         self.assertEqual((status, headers["Content-Type"]), (200, "application/octet-stream"))
         self.assertTrue(body)

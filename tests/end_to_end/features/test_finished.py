@@ -34,7 +34,9 @@ class FinishedJobsTest(ServerTest):
         return jobs
 
     def finished(self, server):
-        return Web(server.web_address).read("/api/v1/finished")["jobs"]
+        # The host of a worker is known while it is connected.
+        jobs = Web(server.web_address).read("/api/v1/finished")["jobs"]
+        return [{**each, "hostname": None, "pid": None} for each in jobs]
 
     def test_they_survive_a_kill(self):
         server = self.start(FLAG)
@@ -46,7 +48,8 @@ class FinishedJobsTest(ServerTest):
         done = jobs[2]
         self.assertEqual((done["wid"], done["jid"]), ("worker-1", "job-done"))
         self.assertEqual(web.read("/api/v1/jids/job-done")["finished"], [done])
-        self.assertEqual(web.read(f"/api/v1/finished/{done['id']}"), {**done, "attempts": []})
+        detail = {**done, "attempts": [], "cron": None}
+        self.assertEqual(web.read(f"/api/v1/finished/{done['id']}"), detail)
         dropped = web.read(f"/api/v1/finished/{jobs[1]['id']}")["attempts"]
         self.assertEqual([each["error"]["message"] for each in dropped], ["m"])
         self.assertTrue(web.read("/api/v1/finished")["limits"]["is_durable"])

@@ -42,7 +42,8 @@ class MeasuresTest(ServerTest):
             wait_until(lambda which=which: self.runs(which) == 2, "both runs are still there", 10)
         [error] = self.read("errors")["groups"]
         self.assertEqual((error["type"], error["jobs"], error["hours"]), ("E", 0, [1]))
-        [change] = self.read("activity")["changes"]
+        started, change, first = self.read("activity")["changes"]
+        self.assertEqual([started["action"], first["action"]], ["server/start"] * 2)
         self.assertEqual((change["action"], change["target"]), ("queues/pause", "default"))
 
     def test_a_file_that_is_damaged_is_dropped_and_named(self):
@@ -55,7 +56,8 @@ class MeasuresTest(ServerTest):
             file.write(b"damage")
         server.start()
         self.assertIn("measures_dropped", server.error_text())
-        self.assertEqual(self.read("activity")["changes"], [])
+        [started] = self.read("activity")["changes"]
+        self.assertEqual(started["action"], "server/start")
 
     def test_without_a_journal_there_is_no_file(self):
         server = self.start("--volatile")
