@@ -193,6 +193,9 @@ Outcome<std::unique_ptr<File>> PosixFileSystem::create(const std::string& path) 
   // A file of that name would be a segment or a reserve that we do not know of.
   Descriptor descriptor = open_descriptor(path, O_RDWR | O_CREAT | O_EXCL);
   if (!descriptor.is_open()) return failed_to("create", path, errno);
+  const Place place = place_of(path);
+  const bool is_locked = place.directory != AT_FDCWD;
+  give_to_owner_of(place.directory, is_locked ? "." : parent_of(path).c_str(), descriptor);
   return std::unique_ptr<File>(std::make_unique<PosixFile>(std::move(descriptor), path));
 }
 

@@ -1,5 +1,7 @@
 #include "journal/posix/descriptor.hpp"
 
+#include <sys/stat.h>
+
 #include <system_error>
 
 namespace millrace::journal {
@@ -12,6 +14,14 @@ bool is_out_of_space(int error) {
 }
 
 }  // namespace
+
+void give_to_owner_of(int directory, const char* path, const Descriptor& file) {
+  constexpr uid_t kRoot = 0;
+  struct stat owner {};
+  if (::geteuid() != kRoot || ::fstatat(directory, path, &owner, 0) != 0) return;
+  // Some containers and file systems refuse it: the file stays root's.
+  if (owner.st_uid != kRoot) (void)!::fchown(file.get(), owner.st_uid, owner.st_gid);
+}
 
 Problem failed_to(std::string_view verb, const std::string& path, int error) {
   return Problem{.text = "cannot " + std::string(verb) + " " + path + ": " +

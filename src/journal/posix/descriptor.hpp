@@ -40,6 +40,10 @@ auto uninterrupted(Call call) {
   return answer;
 }
 
+/// Gives a file that this process has just made to the owner of its directory, if this is root: the
+/// service to which the directory belongs must be able to open it.
+void give_to_owner_of(int directory, const char* path, const Descriptor& file);
+
 /// What the system said to a call for `path`.
 [[nodiscard]] Problem failed_to(std::string_view verb, const std::string& path, int error);
 

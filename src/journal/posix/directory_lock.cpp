@@ -90,7 +90,11 @@ Outcome<DirectoryLock> DirectoryLock::take(const std::string& path) {
     return in_use(path, file.is_open() ? holder_of(file) : std::string());
   }
   const std::string file_path = path + "/" + kLockName;
-  Descriptor file = open_file(O_RDWR | O_CREAT | O_NONBLOCK);
+  Descriptor made = open_file(O_RDWR | O_CREAT | O_EXCL);
+  if (made.is_open()) give_to_owner_of(directory.get(), ".", made);
+  const bool is_there = !made.is_open() && errno == EEXIST;
+  // Through a link, root would write into any file that the owner of the directory names.
+  Descriptor file = is_there ? open_file(O_RDWR | O_NONBLOCK | O_NOFOLLOW) : std::move(made);
   if (!file.is_open()) return failed_to("open", file_path, errno);
   switch (take_lock(file)) {
     case Taken::kBySomebody:

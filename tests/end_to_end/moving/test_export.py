@@ -107,6 +107,53 @@ class HoldingBeanstalkd:
             stream.write(b"INSERTED %d\r\n" % len(self.bodies))
 
 
+@unittest.skipUnless(os.getuid() == 0, "only root may write into anybody's directory")
+class OwnerTest(ExportTest):
+    """What root makes in the directory of a service belongs to that service."""
+
+    SERVICE = 12345
+
+    def given_away(self, name):
+        """The directory, and all that is in it, belongs to the service."""
+        os.makedirs(self.path(name), exist_ok=True)
+        for entry in (self.path(name), *(each.path for each in os.scandir(self.path(name)))):
+            os.chown(entry, self.SERVICE, self.SERVICE)
+        return self.path(name)
+
+    def assert_all_are_of_service(self, directory):
+        found = {each.name: (each.stat().st_uid, each.stat().st_mode & 0o777)
+                 for each in os.scandir(directory)}
+        self.assertTrue(found)
+        self.assertEqual(set(found.values()), {(self.SERVICE, 0o600)}, found)
+
+    def run_as_root(self, *arguments):
+        done = subprocess.run([PROGRAM, *arguments], capture_output=True, env=environment(),
+                              text=True, timeout=START_SECONDS_MAX)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_the_mark_of_an_export(self):
+        self.filled({"body": b"a"})
+        other = self.other()
+        data = self.given_away("data")
+        self.exported(beanstalk_url(other.beanstalk_address))
+        self.assertIn("export", os.listdir(data))
+        self.assert_all_are_of_service(data)
+
+    def test_an_import_a_backup_and_a_restore(self):
+        other = self.other()
+        self.open(Beanstalk(other.beanstalk_address)).put(b"a")
+        into, backup, restored = (self.given_away(name) for name in ("into", "backup", "restored"))
+        source = beanstalk_url(other.beanstalk_address)
+        report = self.run_as_root("import", "--from", source, "--into", into)
+        self.assertNotIn("chown", report)
+        self.assert_all_are_of_service(into)
+        self.run_as_root("backup", into, "--to", backup)
+        self.assert_all_are_of_service(backup)
+        self.run_as_root("restore", backup, "--to", restored)
+        self.assert_all_are_of_service(restored)
+
+
 class InterruptedTest(ExportTest):
     def test_a_signal_ends_an_export_that_goes_on_later(self):
         self.filled(*({"body": b"%d" % i} for i in range(350)))

@@ -55,6 +55,13 @@ TEST_CASE("lock: without the file `lock`, the directory keeps others out") {
   CHECK(complaint(*lock) == place.path + "/lock was deleted or replaced while it was in use");
 }
 
+TEST_CASE("lock: a link named `lock` is not followed") {
+  const Place place;
+  std::filesystem::create_symlink(place.elsewhere, place.path + "/lock");
+  CHECK(refusal_of_lock(place.path).starts_with("cannot open " + place.path + "/lock: "));
+  CHECK_FALSE(std::filesystem::exists(place.elsewhere));
+}
+
 TEST_CASE("lock: a new file `lock` is not ours") {
   const Place place;
   const auto lock = DirectoryLock::take(place.path);
