@@ -98,8 +98,8 @@ bool hears_most(const jsClusterInfo& cluster) {
 Problem undeclared() {
   return {
       "NATS does not tell its clients whether it syncs before it acknowledges: set "
-      "`sync_interval: always` in the jetstream block of each server and add ?synced=yes to the "
-      "URL, or use --allow-unsynced-log"};
+      "`sync_interval: always` in the jetstream block of each server, which takes NATS 2.10.23 or "
+      "later, and add ?synced=yes to the URL, or use --allow-unsynced-log"};
 }
 
 Problem only_one_server(const std::string& name) {

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import ssl
+import subprocess
 import tempfile
 import unittest
 
@@ -15,6 +16,7 @@ from shared.shared_log import (
     make_authority,
     make_certificate,
     make_issued,
+    nats_program,
 )
 from web import Web, problems
 
@@ -91,6 +93,35 @@ class ClusterPage(SharedLogTest):
         self.assertIn("node_name_used_twice node=b", self.nodes[0].error_text())
         again.terminate()
         wait_until(lambda: marked() == [], "one node has the name")
+
+
+class OldEngine(SharedLogTest):
+    """NATS before 2.10, as Debian 12 has it."""
+
+    node_count = 0
+
+    def setUp(self):
+        super().setUp()
+        version = subprocess.run([nats_program(), "--version"], capture_output=True, text=True)
+        if re.search(r"v2\.[0-9]\.", version.stdout) is None:
+            self.skipTest("this nats-server can sync before it acknowledges")
+
+    def test_it_is_refused_in_words(self):
+        for query, text in (
+            ("?synced=yes&replicas=1", "NATS servers before 2.10 cannot sync .* use 2.10.23 or la"),
+            ("?replicas=1", "`sync_interval: always` .* which takes NATS 2.10.23 or later"),
+        ):
+            with self.subTest(query):
+                url = self.log_url("old" if "synced" in query else "older") + query
+                node = self.server(f"--log={url}", "--node=a")
+                self.assert_refused(node.arguments(), text, status=1)
+
+    def test_it_refuses_the_config_of_the_page(self):
+        config = self.path("nats.conf")
+        with open(config, "w", encoding="ascii") as file:
+            file.write('jetstream { store_dir: "/none", sync_interval: always }\n')
+        refused = subprocess.run([nats_program(), "-c", config], capture_output=True, text=True)
+        self.assertIn('unknown field "sync_interval"', refused.stderr)
 
 
 class ClusterWithPassword(SharedLogTest):
