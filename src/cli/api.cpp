@@ -76,6 +76,7 @@ std::unique_ptr<httplib::ClientImpl> make_client(const ServerUrl& url) {
 Api::Api(const Choice& choice)
     : url_(choice.url),
       shown_url_(choice.url.shown()),
+      ca_file_(choice.ca_file),
       has_password_(!choice.password.empty() || !choice.url.password.empty()),
       client_(make_client(choice.url)) {
   client_->set_keep_alive(true);
@@ -95,14 +96,23 @@ Api::Api(const Choice& choice)
 Api::~Api() = default;
 
 Reply<Answer> Api::get(const std::string& target) {
-  return read(client_->Get(kRoot + target));
+  return read(client_->Get(url_.path + kRoot + target));
 }
 
 Reply<Answer> Api::post(const std::string& target, const std::string& body,
                         const std::string& instance) {
   httplib::Headers headers;
   if (!instance.empty()) headers.emplace("X-Instance", instance);
-  return read(client_->Post(kRoot + target, headers, body, "application/json"));
+  return read(client_->Post(url_.path + kRoot + target, headers, body, "application/json"));
+}
+
+Reply<Answer> Api::health() {
+  const httplib::Result result = client_->Get(url_.path + "/health");
+  if (!result) return read(result);
+  has_answered_ = true;
+  Answer answer{.json = parse_answer(result->body), .body = result->body};
+  if (!text_at(answer.json, "status").empty()) return answer;
+  return read(result);
 }
 
 Reply<Answer> Api::read(const httplib::Result& result) {
@@ -113,6 +123,9 @@ Reply<Answer> Api::read(const httplib::Result& result) {
     if (may_speak_tls) {
       return unreachable(why(result.error()) +
                          "; it may be no web port (7420), or one with TLS: https://");
+    }
+    if (result.error() == httplib::Error::SSLLoadingCerts) {
+      return Failure{.exit = Exit::kUsage, .text = why(result.error()) + ": " + ca_file_};
     }
     const bool is_unknown =
         result.error() == httplib::Error::Connection && !client::is_known_host(url_.host);

@@ -43,6 +43,10 @@ class Api {
   [[nodiscard]] Reply<Answer> post(const std::string& target, const std::string& body,
                                    const std::string& instance = {});
 
+  /// What the very server at that address says of itself, also one that answers no clients. All
+  /// other questions a standby passes on to the leader.
+  [[nodiscard]] Reply<Answer> health();
+
   [[nodiscard]] const std::string& shown_url() const { return shown_url_; }
 
  private:
@@ -52,6 +56,7 @@ class Api {
 
   ServerUrl url_;
   std::string shown_url_;
+  std::string ca_file_;
   bool has_password_;
   bool has_answered_ = false;
   std::unique_ptr<httplib::ClientImpl> client_;

@@ -21,6 +21,9 @@ std::string runs(const Json& counts) {
 }  // namespace
 
 Exit show_stats(Session& session) {
+  // First: a standby hands the connection on to the leader with the first other question.
+  const Reply<Answer> own = session.api.health();
+  if (!own) return session.fail(own.error());
   const Reply<Answer> answer = session.api.get("overview");
   if (!answer) return session.fail(answer.error());
   const Json& all = answer->json;
@@ -34,6 +37,11 @@ Exit show_stats(Session& session) {
   console.print_member("server", "Millrace " + text_at(all, "version") + " at " +
                                      session.api.shown_url() +
                                      (is_at(all, "is_read_only") ? ", read-only" : ""));
+  if (text_at(own->json, "status") == "standby") {
+    console.print_member("role", "standby " + text_at(own->json, "node") +
+                                     "; what follows is of the leader, " +
+                                     text_at(own->json, "leader"));
+  }
   const std::string health = text_at(member(all, "health"), "text");
   console.print_member("health", health);
   console.print_member("jobs", job_counts(member(all, "jobs")));

@@ -5,12 +5,13 @@ import resource
 import shutil
 import socket
 import ssl
+import subprocess
 import tempfile
 import time
 import unittest
 
 from clients import Beanstalk, Faktory
-from program import flag_of, wait_until
+from program import PROGRAM, environment, flag_of, wait_until
 from shared.shared_log import SharedLogTest, leads, listens, make_certificate
 from web import Web
 
@@ -138,6 +139,14 @@ class RelayOfTheWeb(SharedLogTest):
         status, _, body = self.leader.get("/health/leader")
         shown = json.loads(body)
         self.assertEqual((status, shown["role"], shown["node"]), (200, "serving", "a"))
+
+    def test_stats_of_a_standby_say_whose_they_are(self):
+        for web, role in ((self.standby, ["standby b; what follows is of the leader, a"]),
+                          (self.leader, [])):
+            shown = subprocess.run([PROGRAM, "stats", "--url=%s:%d" % web.address],
+                                   capture_output=True, env=environment(), text=True, check=True)
+            lines = [line.split(None, 1) for line in shown.stdout.splitlines()]
+            self.assertEqual([text for name, text in lines if name == "role"], role)
 
     def test_each_server_shows_metrics_of_its_own(self):
         client = self.open(Beanstalk(self.nodes[1].beanstalk_address))
