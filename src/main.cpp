@@ -179,7 +179,11 @@ int run(const std::vector<std::string>& arguments) {
   }
   const auto served =
       millrace::server::serve(invocation.config, log, {read_again, tools::refuse_unservable});
-  return served ? status_of(kMillrace, *served) : fail(kMillrace, served.error().text, kExitFailed);
+  if (served) return status_of(kMillrace, *served);
+  const StartFailure::Step step = served.error().step;
+  const bool is_usage =
+      step == StartFailure::Step::kConfigure || step == StartFailure::Step::kFindUser;
+  return fail(kMillrace, served.error().text, is_usage ? kExitUsage : kExitFailed);
 }
 
 /// The exit statuses of beanstalkd.
@@ -193,6 +197,7 @@ int beanstalkd_status(StartFailure::Step step) {
       return 34;
     case StartFailure::Step::kOpenJournal:
       return 10;
+    case StartFailure::Step::kConfigure:
     case StartFailure::Step::kOther:
       break;
   }

@@ -138,7 +138,11 @@ Reply<Done> Connection::encrypt(const Target& target) {
       target.ca_file.empty()
           ? SSL_CTX_set_default_verify_paths(context_.get()) == 1
           : SSL_CTX_load_verify_file(context_.get(), target.ca_file.c_str()) == 1;
-  if (!has_roots) return Failure{.text = "the certificates of --ca cannot be read"};
+  if (!has_roots) {
+    return Failure{.text = "the certificates of --ca cannot be read: " + target.ca_file,
+                   .is_refusal = true,
+                   .makes_no_sense = true};
+  }
   BIO* const tls = BIO_new_ssl(context_.get(), 1);
   bio_.reset(BIO_push(tls, bio_.release()));
   SSL* ssl = nullptr;

@@ -523,7 +523,7 @@ Result<Ended, StartFailure> serve(const Config& config, const Log& log,
                          .io_threads = io_threads_on(machine_cores(), config)});
   if (!connections) return failure(Step::kOther, connections.error());
   const Outcome<Server::Secrets> secrets = read_secrets(config, log, ConfigFile::kAny);
-  if (!secrets) return failure(Step::kOther, secrets.error());
+  if (!secrets) return failure(Step::kConfigure, secrets.error());
   Server::Options options{.config = config, .secrets = *secrets};
   set_segment_bytes(options, config.segment_bytes);
   options.step = &step;

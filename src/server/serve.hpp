@@ -13,6 +13,7 @@ namespace millrace::server {
 /// Why the server could not start.
 struct StartFailure {
   enum class Step {
+    kConfigure,    ///< a file that an option names cannot be used
     kListen,       ///< a port cannot be opened
     kFindUser,     ///< no user of that name
     kBecomeUser,   ///< switching to the user is not permitted

@@ -1,10 +1,13 @@
 #include "server/signal_duties.hpp"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdint>
+#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <system_error>
@@ -77,7 +80,15 @@ Outcome<Server::Secrets> read_secrets(const Config& config, const Log& log, Conf
   if (!password) return password.error();
   secrets.password = *password;
   if (config.tls_certificate_file.empty()) return secrets;
-  for (const auto& file : {config.tls_certificate_file, config.tls_key_file, config.node_ca_file}) {
+  const std::pair<const char*, const std::string&> files[] = {
+      {"--tls-cert", config.tls_certificate_file},
+      {"--tls-key", config.tls_key_file},
+      {"--ca", config.node_ca_file}};
+  for (const auto& [flag, file] : files) {
+    // Opening a pipe would end its writer.
+    if (!file.empty() && ::access(file.c_str(), R_OK) != 0) {
+      return Problem{std::string(flag) + ": cannot read " + file + ": " + std::strerror(errno)};
+    }
     if (kind == ConfigFile::kRegular && may_wait_for_writer(file)) {
       return Problem{"cannot use " + file + ": not a regular file"};
     }

@@ -7,6 +7,7 @@ import unittest
 
 from clients import Beanstalk
 from program import PROGRAM, ServerTest, environment
+from shared.shared_log import make_certificate
 
 
 class UnusableTest(ServerTest):
@@ -118,7 +119,38 @@ class UnusableTest(ServerTest):
 
     def test_a_missing_password_file(self):
         server = self.server("--password-file=/nowhere/password")
-        self.assert_refused(server.arguments(), "/nowhere/password")
+        self.assert_refused(server.arguments(), "/nowhere/password", status=2)
+
+    def test_files_of_tls_that_cannot_be_used(self):
+        good, key = make_certificate(self.path("."))
+        with open(self.path("text"), "w", encoding="ascii") as file:
+            file.write("no certificate\n")
+        text, gone = self.path("text"), "/nowhere/file"
+        for flags, problem in (
+            ((gone, key), f"--tls-cert: cannot read {gone}: No such file or directory$"),
+            ((good, gone), f"--tls-key: cannot read {gone}: No such file or directory$"),
+            ((text, key), f"cannot use certificate {text}: it must be PEM \\(no start line\\)$"),
+            ((good, text), f"cannot use key {text}: it must be PEM "),
+            ((self.path("."), key), "cannot use certificate"),
+        ):
+            with self.subTest(flags):
+                server = self.server(f"--tls-cert={flags[0]}", f"--tls-key={flags[1]}")
+                text_of_it = f"^millrace: ((?!error:|system lib).)*{problem}"
+                self.assert_refused(server.arguments(), text_of_it, status=2)
+
+    def test_a_value_of_another_type_in_the_config_file(self):
+        with open(self.path("config"), "w", encoding="ascii") as file:
+            file.write("volatile = false\ndata = 5\n")
+        done = [PROGRAM, "serve", "--config", self.path("config")]
+        self.assert_refused(done, "config:2: data must be a text in quotes$", status=2)
+        self.assertFalse(os.path.exists("5"))
+
+    def test_certificates_that_a_verb_cannot_read(self):
+        for verb in (["stats", "--url=https://127.0.0.1:1"],
+                     ["put", "body", "--address=tls://127.0.0.1:1"]):
+            with self.subTest(verb):
+                text = "--ca: cannot read /nowhere/ca: No such file or directory$"
+                self.assert_refused([PROGRAM, *verb, "--ca=/nowhere/ca"], text, status=2)
 
 
 class DamageTest(ServerTest):

@@ -49,7 +49,11 @@ Outcome<Done> set_states(Choice& choice, const std::string& text,
   std::string_view rest = text;
   while (true) {
     const std::string_view state = rest.substr(0, rest.find(','));
-    if (auto checked = check_word(state, words); !checked) return checked;
+    // Some words are for jobs that are named only, and are not offered for others.
+    const bool is_for_named = choice.words.empty() && words.size() == kStateWords.size();
+    const auto offered =
+        is_for_named ? std::span<const std::string_view>(kMatchedStateWords) : words;
+    if (!has_word(words, state)) return Problem{must_be(offered, state)};
     const std::string name(state);
     if (std::ranges::find(choice.states, name) == choice.states.end()) {
       choice.states.push_back(name);

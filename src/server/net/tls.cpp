@@ -14,11 +14,10 @@ namespace {
 constexpr std::size_t kReadBytes = 16 * 1024;
 
 /// Why OpenSSL did not like something. It forgets it with that.
-std::string last_error() {
-  std::array<char, 256> text{};
-  ERR_error_string_n(ERR_peek_last_error(), text.data(), text.size());
+std::string first_error() {
+  const char* const reason = ERR_reason_error_string(ERR_peek_error());
   ERR_clear_error();
-  return text.data();
+  return reason == nullptr ? "unknown" : reason;
 }
 
 int size_of(std::string_view bytes) {
@@ -37,10 +36,11 @@ Outcome<TlsContext> TlsContext::load(const std::string& certificate_file,
   // Idle connections hold no buffers.
   SSL_CTX_set_mode(raw, SSL_MODE_RELEASE_BUFFERS);
   if (SSL_CTX_use_certificate_chain_file(raw, certificate_file.c_str()) != 1) {
-    return Problem{"cannot use certificate " + certificate_file + ": " + last_error()};
+    return Problem{"cannot use certificate " + certificate_file + ": it must be PEM (" +
+                   first_error() + ")"};
   }
   if (SSL_CTX_use_PrivateKey_file(raw, key_file.c_str(), SSL_FILETYPE_PEM) != 1) {
-    return Problem{"cannot use key " + key_file + ": " + last_error()};
+    return Problem{"cannot use key " + key_file + ": it must be PEM (" + first_error() + ")"};
   }
   if (SSL_CTX_check_private_key(raw) != 1) {
     return Problem{"key " + key_file + " does not fit certificate " + certificate_file};
@@ -60,7 +60,8 @@ Outcome<Done> TlsContext::trust(const std::string& ca_file) {
     return Done{};
   }
   if (SSL_CTX_load_verify_file(raw, ca_file.c_str()) == 1) return Done{};
-  return Problem{"cannot use the certificates " + ca_file + " of --ca: " + last_error()};
+  return Problem{"cannot use the certificates " + ca_file + " of --ca: they must be PEM (" +
+                 first_error() + ")"};
 }
 
 SSL* TlsContext::open_to(const std::string& host) const {

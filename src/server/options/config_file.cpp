@@ -22,10 +22,10 @@ Setting read_value(const toml::node& value) {
     return {.kind = Setting::Kind::kString, .text = string->get()};
   }
   if (const auto* number = value.as_integer()) {
-    return {.kind = Setting::Kind::kPlain, .text = std::to_string(number->get())};
+    return {.kind = Setting::Kind::kNumber, .text = std::to_string(number->get())};
   }
   if (const auto* boolean = value.as_boolean()) {
-    return {.kind = Setting::Kind::kPlain, .text = boolean->get() ? "true" : "false"};
+    return {.kind = Setting::Kind::kBoolean, .text = boolean->get() ? "true" : "false"};
   }
   if (value.is_table()) return {.kind = Setting::Kind::kEmptyTable, .text = ""};
   return {};

@@ -15,7 +15,8 @@ namespace millrace::server {
 struct Setting {
   enum class Kind {
     kString,
-    kPlain,  ///< a whole number, true or false
+    kNumber,   ///< a whole one
+    kBoolean,  ///< `true` or `false`
     kEmptyTable,
     kOther,  ///< a list, a fraction or a time, which no option accepts
   };

@@ -92,9 +92,8 @@ Outcome<FileSettings> read_settings(const ConfigDocument& document, Config& conf
       config.ignored_keys.push_back({.key = setting.shown_name(), .place = setting.place});
     }
     if (found == settings.end()) continue;
-    const bool is_number = name == "faktory.worker_timeout" &&
-                           setting.kind == Setting::Kind::kPlain && setting.text != "true" &&
-                           setting.text != "false";
+    const bool is_number =
+        name == "faktory.worker_timeout" && setting.kind == Setting::Kind::kNumber;
     if (setting.kind != Setting::Kind::kString && !is_number) {
       return Problem{setting.place + ": " + name + " must be a string in quotes"};
     }

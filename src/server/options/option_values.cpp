@@ -27,6 +27,20 @@ constexpr OpenPort kOpenPorts[] = {{"beanstalk", &OpenPorts::beanstalk},
                                    {"faktory", &OpenPorts::faktory},
                                    {"web", &OpenPorts::web}};
 
+struct ByteUnit {
+  std::string_view name;  ///< in small letters
+  std::uint64_t bytes;
+};
+constexpr ByteUnit kByteUnits[] = {{"", 1},
+                                   {"kb", 1'000},
+                                   {"mb", 1'000'000},
+                                   {"gb", 1'000'000'000},
+                                   {"tb", 1'000'000'000'000},
+                                   {"kib", std::uint64_t{1} << 10},
+                                   {"mib", std::uint64_t{1} << 20},
+                                   {"gib", std::uint64_t{1} << 30},
+                                   {"tib", std::uint64_t{1} << 40}};
+
 /// Larger counts are typing mistakes.
 constexpr std::uint64_t kCountMax = 1'000'000'000;
 
@@ -40,10 +54,14 @@ Outcome<std::uint64_t> read_number(const std::string& text, std::uint64_t min, s
 }
 
 Outcome<std::uint64_t> parse_bytes(const std::string& text, std::uint64_t min, std::uint64_t max) {
-  const auto bytes = read_number(text, min, max);
-  const bool has_unit = text.find_first_not_of("0123456789") != std::string::npos;
-  if (bytes || !has_unit) return bytes;
-  return Problem{bytes.error().text + ", in bytes and without a unit"};
+  const std::size_t end = std::min(text.find_first_not_of("0123456789"), text.size());
+  const auto number = parse_number<std::uint64_t>(std::string_view(text).substr(0, end));
+  const auto* const unit = std::ranges::find(
+      kByteUnits, lower_case(std::string_view(text).substr(end)), &ByteUnit::name);
+  const bool fits = number && unit != std::end(kByteUnits) && *number <= max / unit->bytes;
+  if (fits && *number * unit->bytes >= min) return *number * unit->bytes;
+  return Problem{"'" + text + "' is not a size from " + std::to_string(min) + " to " +
+                 std::to_string(max) + " bytes, such as 70000, 64KiB or 2GB"};
 }
 
 /// What plain numbers count.

@@ -18,13 +18,14 @@ namespace {
 
 constexpr const char* kFooter =
     "ADDR is HOST:PORT, :PORT (every address, IPv6 and IPv4), [IPV6]:PORT or unix:PATH. Sizes are "
-    "in bytes, without a unit. Every option is also an environment variable (MILLRACE_DATA) and, "
+    "in bytes, or have a unit: 64KiB, 2GB. Every option is also an environment variable "
+    "(MILLRACE_DATA) and, "
     "except --config and --conf-dir, a key of the config file (data = \"/var/lib/millrace\"). "
     "Flags "
     "win over the environment, and the environment wins over the file. FAKTORY_PASSWORD holds the "
     "password, or the path of its file if it begins with '/'.\n"
     "Exit status 0: SIGTERM or Ctrl-C ended it. 1: it did not start, or has failed. 2: wrong "
-    "arguments.";
+    "arguments or configuration, such as a password file or certificate that cannot be read.";
 
 constexpr std::string_view kVariableStart = "MILLRACE_";
 
@@ -43,6 +44,22 @@ Problem unknown_key(const std::string& name) {
   const bool is_key = std::any_of(kOptionRows.begin(), kOptionRows.end(),
                                   [&](const OptionRow& row) { return meant == row.name; });
   return Problem{"unknown key '" + name + "'" + (is_key ? "; did you mean '" + meant + "'?" : "")};
+}
+
+/// Whether the value is of the type that the option has; a path that is a number lacks its quotes.
+/// Any option takes a text, as the flag does.
+Outcome<Done> check_type(const Setting& setting, const OptionRow& row) {
+  constexpr std::array<std::string_view, 6> kNumbers = {"N",  "N[,AGE]", "BYTES",
+                                                        "MS", "TIME",    "MODE"};
+  const bool is_switch = row.value == nullptr;
+  const bool is_number = !is_switch && std::ranges::find(kNumbers, row.value) != kNumbers.end();
+  if (setting.kind == Setting::Kind::kString) return Done{};
+  if (setting.kind == Setting::Kind::kBoolean && is_switch) return Done{};
+  if (setting.kind == Setting::Kind::kNumber && (is_number || is_switch)) return Done{};
+  const char* const type = is_switch   ? "true or false"
+                           : is_number ? "a whole number, or a text in quotes"
+                                       : "a text in quotes";
+  return Problem{setting.shown_name() + " must be " + type};
 }
 
 /// An empty one is a mistake: whoever sets it wants a password.
@@ -100,11 +117,7 @@ Outcome<Done> ServeCommand::apply_setting(const Setting& setting, Config& config
   for (std::size_t i = 0; i < kOptionRows.size(); ++i) {
     if (setting.path.size() != 1 || setting.path.front() != kOptionRows[i].name) continue;
     if (options_[i]->count() > 0) return Done{};
-    const bool has_value =
-        setting.kind == Setting::Kind::kString || setting.kind == Setting::Kind::kPlain;
-    if (!has_value) {
-      return Problem{setting.shown_name() + " needs one text or whole number, or true or false"};
-    }
+    if (auto checked = check_type(setting, kOptionRows[i]); !checked) return checked;
     const Outcome<Done> applied = kOptionRows[i].apply(config, setting.text);
     if (!applied) return Problem{setting.shown_name() + ": " + applied.error().text};
     return Done{};

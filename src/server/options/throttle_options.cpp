@@ -38,7 +38,7 @@ Problem at(const std::string& place, const std::string& text) {
 
 /// 0: it is none.
 std::int64_t limit_in(const Setting& setting, bool is_time) {
-  if (setting.kind == Setting::Kind::kPlain) {
+  if (setting.kind == Setting::Kind::kNumber) {
     return parse_number<std::int64_t>(setting.text).value_or(0);
   }
   if (setting.kind != Setting::Kind::kString || !is_time) return 0;

@@ -1,5 +1,9 @@
 #include "tools/peers/named_server.hpp"
 
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 #include <string>
 
 #include "cli/options/verb_rows.hpp"
@@ -89,6 +93,9 @@ Outcome<Done> check_ca(const cli::Choice& choice) {
   }
   if ((groups & (cli::kServer | cli::kTop)) != 0 && !choice.url.is_https) {
     return Problem{"--ca needs a URL that begins with https://"};
+  }
+  if (::access(choice.ca_file.c_str(), R_OK) != 0) {
+    return Problem{"--ca: cannot read " + choice.ca_file + ": " + std::strerror(errno)};
   }
   return Done{};
 }

@@ -115,6 +115,13 @@ TEST_CASE("options: --state of a move is none of a job that runs") {
   }
 }
 
+TEST_CASE("options: the states that are offered are those that are taken") {
+  CHECK(problem_of({"delete", "--state=all"}) ==
+        "--state must be scheduled, ready, retrying or dead");
+  CHECK(problem_of({"delete", "1", "--state=all"}) ==
+        "--state must be scheduled, ready, reserved, retrying or dead");
+}
+
 TEST_CASE("options: what is sent to the server is UTF-8") {
   CHECK(problem_of({"push", "\xff"}).find("UTF-8") != std::string::npos);
   CHECK(problem_of({"delete", "1", "\xff"}).find("UTF-8") != std::string::npos);

@@ -114,7 +114,7 @@ class AddressTest(CliTest):
         self.url = f"https://localhost:{server.web_address[1]}"
         self.assertIn("not trusted", self.refusal("stats", status=UNREACHABLE))
         self.assertIn("0 ready", self.cli("stats", f"--ca={certificate}"))
-        self.refusal("stats", "--ca=/nowhere", status=UNREACHABLE)
+        self.refusal("stats", "--ca=/nowhere", status=USAGE)
 
     def test_an_ipv6_address(self):
         server = self.server()

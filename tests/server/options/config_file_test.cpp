@@ -79,7 +79,7 @@ TEST_CASE("config file: texts as TOML writes them") {
 TEST_CASE("config file: numbers and switches as a flag would have them") {
   CHECK(Files({"k = 1_000"}).text() == "1000");
   CHECK(Files({"k = true"}).text() == "true");
-  CHECK(Files({"k = 5"}).settings().front().kind == Kind::kPlain);
+  CHECK(Files({"k = 5"}).settings().front().kind == Kind::kNumber);
 }
 
 TEST_CASE("config file: what no option takes is there, without a text") {

@@ -164,9 +164,17 @@ TEST_CASE("config: the first argument that nobody takes is named, with where to 
         "'b' is not a known argument; see millrace check --help");
 }
 
-TEST_CASE("config: sizes are in bytes, which a refusal says") {
-  CHECK(refusal({"--segment-bytes=64M"}).ends_with(", in bytes and without a unit"));
-  CHECK(refusal({"--max-job-size=1k"}).ends_with(", in bytes and without a unit"));
+TEST_CASE("config: sizes are in bytes or have a unit, which a refusal says") {
+  CHECK(refusal({"--segment-bytes=64M"}) ==
+        "--segment-bytes: '64M' is not a size from 1048576 to 1073741824 bytes, such as 70000, "
+        "64KiB or 2GB");
+  CHECK(read_invocation({"serve", "--max-job-size=1kB"}).config.job_bytes_max == 1000);
+  CHECK(read_invocation({"serve", "--segment-bytes=64MiB"}).config.segment_bytes == 64 << 20);
+  CHECK(read_invocation({"serve", "--max-job-size=1GiB"}).config.job_bytes_max == 1 << 30);
+  CHECK(refusal({"--max-job-size=1073741825"}).starts_with("--max-job-size: '1073741825' is not"));
+  CHECK(refusal({"--max-job-size=2GiB"}).starts_with("--max-job-size: '2GiB' is not a size"));
+  CHECK(refusal({"--max-job-size=99999999999TB"}).starts_with("--max-job-size: '99999999999TB'"));
+  CHECK(refusal({"--max-job-size=KiB"}).starts_with("--max-job-size: 'KiB' is not a size"));
 }
 
 TEST_CASE("config: the mode of sockets is octal, and leaves their owner in") {
@@ -328,7 +336,8 @@ TEST_CASE("config: a value that makes no sense is refused with its option") {
   CHECK(refusal({"--sync", "interval:0"}) ==
         "--sync: interval: '0' is not a time from 1ms to 1h in whole milliseconds");
   CHECK(refusal({"--max-job-size", "1073741825"}) ==
-        "--max-job-size: '1073741825' is not a number from 0 to 1073741824");
+        "--max-job-size: '1073741825' is not a size from 0 to 1073741824 bytes, such as 70000, "
+        "64KiB or 2GB");
   CHECK(refusal({"--max-job-size", "64k"}).starts_with("--max-job-size: '64k' is not"));
   CHECK(refusal({"--beanstalk", "11300"}).starts_with("--beanstalk: '11300' is not"));
   CHECK(refusal({"--faktory", ""}).starts_with("--faktory"));
@@ -406,10 +415,29 @@ TEST_CASE("config: a bad file is refused with its name") {
   const std::string value = scratch.write("value", "sync = \"" + std::string(100'000, 'x') + "\"");
   CHECK(refusal({"--config", value}).size() < value.size() + 600);
   const std::string list = scratch.write("list", "\ndata = [\"x\"]\n");
-  CHECK(refusal({"--config", list}) ==
-        list + ":2: data needs one text or whole number, or true or false");
+  CHECK(refusal({"--config", list}) == list + ":2: data must be a text in quotes");
   const std::string broken = scratch.write("broken", "volatile = true\nsync = always\n");
   CHECK(refusal({"--config", broken}).starts_with(broken + ":2: "));
+}
+
+TEST_CASE("config: a value in the file has the type of its option") {
+  const Scratch scratch;
+  const auto refused = [&](const char* line) {
+    const std::string file = scratch.write("config", line);
+    return refusal({"--config", file}).substr(file.size());
+  };
+  CHECK(refused("data = 5") == ":1: data must be a text in quotes");
+  CHECK(refused("name = true") == ":1: name must be a text in quotes");
+  CHECK(refused("volatile = [1]") == ":1: volatile must be true or false");
+  CHECK(refused("max-job-size = true") ==
+        ":1: max-job-size must be a whole number, or a text in quotes");
+  const std::string good =
+      scratch.write("good",
+                    "max-job-size = 70000\nmemory-limit = \"2GB\"\nworker-timeout = 90\n"
+                    "volatile = true\nstrict-fetch = \"on\"\n");
+  const Invocation read = read_invocation({"serve", "--config", good});
+  REQUIRE(read.action == Invocation::Action::kServe);
+  CHECK(read.config.memory_bytes_max == 2'000'000'000);
 }
 
 TEST_CASE("config: the file has limits of queues") {
@@ -452,11 +480,11 @@ TEST_CASE("config: a memory limit leaves room for some jobs, or there is none") 
   CHECK(read_invocation({"serve", "--memory-limit", "65536"}).action == Action::kServe);
   CHECK(read_invocation({"serve", "--memory-limit", "0"}).action == Action::kServe);
   CHECK(read_invocation({"serve", "--memory-limit", "65535"}).text ==
-        "--memory-limit: '65535' is not a number from 65536 to 1125899906842624, or 0 for no "
-        "limit");
+        "--memory-limit: '65535' is not a size from 65536 to 1125899906842624 bytes, such as "
+        "70000, 64KiB or 2GB, or 0 for no limit");
   CHECK(read_invocation({"serve", "--memory-limit", "10M"}).text ==
-        "--memory-limit: '10M' is not a number from 65536 to 1125899906842624, in bytes and "
-        "without a unit, or 0 for no limit");
+        "--memory-limit: '10M' is not a size from 65536 to 1125899906842624 bytes, such as "
+        "70000, 64KiB or 2GB, or 0 for no limit");
 }
 
 TEST_CASE("config: what looks after a journal names its directories") {
