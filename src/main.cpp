@@ -109,6 +109,20 @@ cli::Verb find_local_verb(std::string_view name) {
   return nullptr;
 }
 
+void log_unknown_variables(const tools::Invocation& invocation, const server::Log& log) {
+  if (invocation.unknown_variables.empty()) return;
+  log.event("environment_ignored", {{"variables", server::join(invocation.unknown_variables)}});
+}
+
+int check_config(const tools::Invocation& invocation) {
+  const server::Log log;
+  log_unknown_variables(invocation, log);
+  if (auto checked = server::check_configuration(invocation.config, log); !checked) {
+    return fail(kMillrace, checked.error().text, kExitUsage);
+  }
+  return print("the configuration is valid\n");
+}
+
 /// Does what the command line asks for, but for `kServe`, and prints what comes of it. Returns the
 /// exit status.
 int run_tool(const tools::Invocation& invocation) {
@@ -116,8 +130,13 @@ int run_tool(const tools::Invocation& invocation) {
   switch (invocation.action) {
     case tools::Invocation::Action::kPrint:
       return print(invocation.text);
+    case tools::Invocation::Action::kShowUsage:
+      (void)print(invocation.text);
+      return kExitUsage;
     case tools::Invocation::Action::kRefuse:
       return fail(kMillrace, invocation.text, kExitUsage);
+    case tools::Invocation::Action::kCheckConfig:
+      return check_config(invocation);
     case tools::Invocation::Action::kCheck:
       if (!invocation.target.empty())
         return print_report(tools::salvage_journal(text, invocation.target));
@@ -172,11 +191,8 @@ int run(const std::vector<std::string>& arguments) {
     if (again.action != tools::Invocation::Action::kServe) return Problem{again.text};
     return std::move(again.config);
   };
-  const millrace::server::Log log;
-  if (!invocation.unknown_variables.empty()) {
-    log.event("environment_ignored",
-              {{"variables", millrace::server::join(invocation.unknown_variables)}});
-  }
+  const server::Log log;
+  log_unknown_variables(invocation, log);
   const auto served =
       millrace::server::serve(invocation.config, log, {read_again, tools::refuse_unservable});
   if (served) return status_of(kMillrace, *served);

@@ -37,6 +37,7 @@ struct PutChoice {
   std::uint32_t priority = 1024;  ///< of pushed jobs without one, too
   std::uint64_t delay_s = 0;
   std::uint64_t ttr_s = 60;
+  bool are_lines = false;  ///< each line of stdin is a job
 };
 
 /// How many jobs `fetch` takes, and what becomes of them.
@@ -87,9 +88,13 @@ struct Choice {
   bool has_colors = true;  ///< on a terminal
   std::vector<std::string> states;
   std::vector<Filter> filters;
-  std::string to;          ///< the queue that jobs are moved to
-  bool is_agreed = false;  ///< --yes
-  bool is_dry = false;     ///< --dry-run
+  std::string to;                         ///< the queue that jobs are moved to
+  bool is_agreed = false;                 ///< --yes
+  bool is_dry = false;                    ///< --dry-run
+  std::optional<std::uint64_t> spread_s;  ///< of a retry
+  bool is_for_all = false;                ///< --all of workers
+  bool is_watched = false;                ///< shown again and again
+  bool is_full = false;                   ///< arguments are not cut
   bool is_reversed = false;
   std::uint64_t rows_max = 50;
   std::string match;

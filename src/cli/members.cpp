@@ -54,6 +54,17 @@ std::string rate_at(const Json& object, std::string_view name) {
   return text;
 }
 
+std::string length_at(const Json& object, std::string_view name) {
+  constexpr double kWholeFrom = 10;
+  const Json& found = member(object, name);
+  if (!found.is_number()) return "";
+  const auto seconds = found.get<double>();
+  if (seconds >= kWholeFrom) return show_age(static_cast<std::int64_t>(seconds * 1000));
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1fs", seconds);
+  return text;
+}
+
 std::string age_at(const Json& object, std::string_view name, std::int64_t now_ms) {
   const auto time = parse_time_ms(text_at(object, name));
   return time ? show_age(now_ms - *time) : "";

@@ -24,6 +24,9 @@ namespace millrace::cli {
 /// A rate for people: `0`, `0.4` or `1,520`.
 [[nodiscard]] std::string rate_at(const Json& object, std::string_view name);
 
+/// A number of seconds for people: `0.3s`, `12s`, `4m`; empty if there is none.
+[[nodiscard]] std::string length_at(const Json& object, std::string_view name);
+
 /// How long ago a time was, or how far away it is: `3m`; empty if there is none.
 [[nodiscard]] std::string age_at(const Json& object, std::string_view name, std::int64_t now_ms);
 [[nodiscard]] std::string wait_at(const Json& object, std::string_view name, std::int64_t now_ms);

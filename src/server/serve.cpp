@@ -504,6 +504,12 @@ Result<Ended, StartFailure> run_with_shared_log(Start start) {
 
 }  // namespace
 
+Outcome<Done> check_configuration(const Config& config, const Log& log) {
+  log_ignored_keys(config, log);
+  const Outcome<Server::Secrets> secrets = read_secrets(config, log, ConfigFile::kAny);
+  return secrets ? Outcome<Done>(Done{}) : secrets.error();
+}
+
 Result<Ended, StartFailure> serve(const Config& config, const Log& log,
                                   const Starter& starter) try {
   ignore_stray_signals();

@@ -37,6 +37,10 @@ struct Starter {
   std::function<Outcome<Done>(const std::string& directory)> check_directory;
 };
 
+/// Reads the files that the options name, as a start does, and logs what has no effect. A problem:
+/// a server would not start with them.
+[[nodiscard]] Outcome<Done> check_configuration(const Config& config, const Log& log);
+
 /// Runs a server with `config` until SIGTERM or SIGINT. Prints one line for each open port to
 /// stdout, and then `ready`. The personality may change that: see there.
 /// SIGUSR1: beanstalk clients can put no new jobs. SIGHUP: reads the options again, and the files

@@ -55,9 +55,6 @@ class UnusableTest(ServerTest):
                 self.assertIn(r"\x1b[2J", done.stderr)
                 self.assertNotIn("\x1b", done.stderr)
 
-    def test_no_command(self):
-        self.assert_refused([PROGRAM], "for example serve.*--help", status=2)
-
     def test_a_contradiction(self):
         flags = ("--volatile", "--sync=always")
         self.assert_refused(self.server(*flags).arguments(), "--volatile.*--sync", status=2)

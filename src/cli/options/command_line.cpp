@@ -16,6 +16,12 @@ bool is_many(const VerbWord& word) {
   return word.number == VerbWord::Number::kMany || word.number == VerbWord::Number::kAny;
 }
 
+/// As CLI11 takes them: `-q,--queue`.
+std::string flags_of(const VerbOption& option) {
+  const std::string name = std::string("--") + option.name;
+  return option.letter == 0 ? name : std::string("-") + option.letter + "," + name;
+}
+
 /// What a refusal of the value names: where it may have come from.
 std::string source_of(const VerbOption& option) {
   const std::string flag = std::string("--") + option.name;
@@ -47,7 +53,7 @@ void CommandLine::add(CLI::App& app, Given& given, const VerbRow& verb) {
   for (std::size_t i = 0; i < verb_options().size(); ++i) {
     const VerbOption& option = verb_options()[i];
     if (!has_option(verb, option)) continue;
-    const std::string flag = std::string("--") + option.name;
+    const std::string flag = flags_of(option);
     CLI::Option* const added = option.value == nullptr
                                    ? given.command->add_flag(flag, given.values[i], option.help)
                                    : given.command->add_option(flag, given.values[i], option.help)

@@ -103,6 +103,25 @@ Outcome<Done> set_rows(Choice& choice, const std::string& text) {
   return Done{};
 }
 
+Outcome<Done> set_all_rows(Choice& choice, const std::string& text) {
+  bool is_on = false;
+  auto set = set_switch(is_on, text);
+  if (is_on) choice.rows_max = UINT64_MAX;
+  return set;
+}
+
+Outcome<Done> set_format(Choice& choice, const std::string& text) {
+  if (auto checked = check_word(text, kFormatWords); !checked) return checked;
+  choice.is_json = text == "json";
+  return Done{};
+}
+
+Outcome<Done> set_bench_seconds(Choice& choice, const std::string& text) {
+  if (auto set = set_seconds(choice.bench.seconds, text); !set) return set;
+  if (choice.bench.seconds <= kBenchSecondsMax) return Done{};
+  return Problem{"must be 1h at most"};
+}
+
 Outcome<Done> set_batch_state(Choice& choice, const std::string& text) {
   if (auto checked = check_word(text, kBatchStateWords); !checked) return checked;
   choice.batch_state = text;
@@ -197,6 +216,17 @@ constexpr std::array kVerbOptions = {
     VerbOption{"json", nullptr, "Without effect: jobs are always printed as JSON", kFetch,
                set_json},
     VerbOption{"json", nullptr, "Print the figures as one document of JSON", kBench, set_json},
+    VerbOption{"output", "FORMAT", "text, or json like --json",
+               kServer | kDoctor | kPut | kFetch | kBench, set_format, nullptr,
+               ValueHint{.words = kFormatWords}, 'o'},
+    VerbOption{"watch",
+               nullptr,
+               "Show it again every 2 seconds, until Ctrl-C",
+               kWatch,
+               [](Choice& c, const std::string& text) { return set_switch(c.is_watched, text); },
+               nullptr,
+               {},
+               'w'},
     VerbOption{"state", "STATES",
                "Jobs in this state: scheduled, ready, retrying or dead; several with commas. With "
                "an ID also reserved",
@@ -211,11 +241,11 @@ constexpr std::array kVerbOptions = {
     VerbOption{"state", "STATE", "Batches in this state: open, running, failed or succeeded",
                kBatches, set_batch_state, nullptr, ValueHint{.words = kBatchStateWords}},
     VerbOption{"queue", "NAME", "Jobs of this queue; with * at the end, its beginning",
-               kFilters | kOutcome | kTail,
+               kFilters | kOutcome | kTail | kLocks,
                [](Choice& c, const std::string& text) { return add_filter(c, "queue", text); },
-               nullptr, kQueueHint},
+               nullptr, kQueueHint, 'q'},
     VerbOption{"type", "TYPE", "Jobs of this type; with * at the end, its beginning",
-               kFilters | kOutcome | kTail,
+               kFilters | kOutcome | kTail | kLocks,
                [](Choice& c, const std::string& text) { return add_filter(c, "type", text); }},
     VerbOption{"error", "TEXT", "Part of the type or message of the error", kFilters,
                [](Choice& c, const std::string& text) { return add_filter(c, "error", text); }},
@@ -243,6 +273,9 @@ constexpr std::array kVerbOptions = {
                "With `completed`: jobs that ended like this: done, dropped, deleted or expired",
                kOutcome, set_outcome, nullptr, ValueHint{.words = kOutcomeWords}},
     VerbOption{"limit", "N", "At most so many rows (default: 50)", kRows, set_rows},
+    VerbOption{"all", nullptr, "All rows", kRows, set_all_rows},
+    VerbOption{"full", nullptr, "All of the arguments, or of the body", kList,
+               [](Choice& c, const std::string& text) { return set_switch(c.is_full, text); }},
     VerbOption{"reverse", nullptr, "The last jobs of the order first", kList,
                [](Choice& c, const std::string& text) { return set_switch(c.is_reversed, text); }},
     VerbOption{"match", "TEXT", "Queues whose names have this part", kMatch,
@@ -256,12 +289,20 @@ constexpr std::array kVerbOptions = {
                [](Choice& c, const std::string& text) { return set_switch(c.is_dry, text); }},
     VerbOption{"yes", nullptr, "Change the jobs that match, not only count them", kDangerous,
                [](Choice& c, const std::string& text) { return set_switch(c.is_agreed, text); }},
+    VerbOption{"yes", nullptr, "Delete; otherwise it is only said what would be deleted", kAgreed,
+               [](Choice& c, const std::string& text) { return set_switch(c.is_agreed, text); }},
+    VerbOption{"all", nullptr, "Tell all workers, instead of a WID", kWorkers,
+               [](Choice& c, const std::string& text) { return set_switch(c.is_for_all, text); }},
+    VerbOption{"spread", "DURATION",
+               "Retrying and dead jobs become ready bit by bit within this time, such as 10m",
+               kSpread,
+               [](Choice& c, const std::string& text) { return set_seconds(c.spread_s, text); }},
     VerbOption{"for", "DURATION", "How long: 90, 30m, 2h, 7d (default: until it is resumed)",
                kPause,
                [](Choice& c, const std::string& text) { return set_seconds(c.pause_s, text); }},
     VerbOption{"queue", "NAME", "The queue (default: default)", kPush,
                [](Choice& c, const std::string& text) { return set_text(c.push.queue, text); },
-               nullptr, kQueueHint},
+               nullptr, kQueueHint, 'q'},
     VerbOption{"jid", "JID", "The job's jid (default: a new one)", kPush,
                [](Choice& c, const std::string& text) { return set_text(c.push.jid, text); }},
     VerbOption{"at", "TIME", "Not before this time (RFC 3339), or after a time such as +30m", kPush,
@@ -284,7 +325,10 @@ constexpr std::array kVerbOptions = {
         kJobPort, set_job_port, "BEANSTALKD_URL"},
     VerbOption{"tube", "NAME", "The tube (default: default)", kPut,
                [](Choice& c, const std::string& text) { return set_text(c.put.tube, text); },
-               nullptr, kQueueHint},
+               nullptr, kQueueHint, 'q'},
+    VerbOption{
+        "lines", nullptr, "Each line of stdin is the body of a job", kPut,
+        [](Choice& c, const std::string& text) { return set_switch(c.put.are_lines, text); }},
     VerbOption{"priority", "N", "0 comes first (default: 1024, as pushed jobs have)", kPut,
                set_priority},
     VerbOption{"delay", "DURATION", "Not before that time has passed: 90, 30m, 2h, 7d", kPut,
@@ -332,10 +376,8 @@ constexpr std::array kVerbOptions = {
                  c.dev.opens_pages = !c.dev.opens_pages;
                  return set;
                }},
-    VerbOption{"seconds", "N", "How long each row is measured (default: 3)", kBench,
-               [](Choice& c, const std::string& text) {
-                 return set_number(c.bench.seconds, text, kBenchSecondsMax);
-               }},
+    VerbOption{"seconds", "DURATION", "How long each row is measured (default: 3)", kBench,
+               set_bench_seconds},
     VerbOption{"connections", "N", "How many clients at a time (default: 50)", kBench,
                [](Choice& c, const std::string& text) {
                  return set_number(c.bench.connections, text, kBenchConnectionsMax);

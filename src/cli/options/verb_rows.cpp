@@ -1,8 +1,10 @@
 #include "cli/options/verb_rows.hpp"
 
+#include <chrono>
 #include <csignal>
 
 #include "base/check.hpp"
+#include "cli/interrupts.hpp"
 #include "cli/verbs/verbs.hpp"
 
 namespace millrace::cli {
@@ -31,6 +33,10 @@ constexpr const char* kChangedIfAgreed =
 constexpr const char* kTurned =
     "Exit status 0: done. 1: the server refused, for one queue at least. 2: wrong arguments. 3: "
     "the server cannot be reached.";
+constexpr const char* kActed =
+    "Exit status 0: shown, or done. 1: nothing matches, nothing was deleted without --yes, or the "
+    "server refused. 2: wrong arguments. 3: the server cannot be reached. 130: Ctrl-C cancelled "
+    "it; what was changed stays changed.";
 constexpr const char* kFollowed =
     "Exit status 0: Ctrl-C ended it, or nobody reads its output. 1: the server refused. 2: wrong "
     "arguments. 3: the server cannot be reached, or has ended.";
@@ -41,13 +47,34 @@ constexpr const char* kWatched =
     "could not be reached, at the beginning or at the end.";
 
 constexpr std::array kVerbRows = {
-    VerbRow{"stats", "Show statistics and what needs attention", {}, kServer, show_stats, kShown},
-    VerbRow{"queues", "List queues", {}, kServer | kMatch, list_queues, kFound},
+    VerbRow{"stats",
+            "Show statistics and what needs attention",
+            {},
+            kServer | kWatch,
+            show_stats,
+            kShown},
+    VerbRow{"health",
+            "Say whether the server at the address serves, also one that does not lead",
+            {},
+            kServer | kWatch,
+            show_health,
+            "Exit status 0: it serves clients, or passes them on to the leader. 1: it does not. 2: "
+            "wrong arguments. 3: the server cannot be reached."},
+    VerbRow{
+        "cluster", "List the servers that share a log", {}, kServer | kWatch, show_cluster, kShown},
+    VerbRow{"queues",
+            "List queues, or clear or delete one",
+            {VerbWord{"ACTION", "clear deletes its ready jobs; delete all but reserved ones",
+                      Number::kOptional, ValueHint{.words = kQueueActionWords}},
+             VerbWord{"QUEUE", "Its name", Number::kOptional, kQueueHint}},
+            kServer | kMatch | kAgreed | kWatch,
+            list_queues,
+            kActed},
     VerbRow{"ls",
             "List jobs in a state",
             {VerbWord{"STATE", "scheduled, ready, reserved, retrying, dead or completed",
                       Number::kOne, ValueHint{.words = kListedStateWords}}},
-            kServer | kFilters | kList | kRows | kOutcome,
+            kServer | kFilters | kList | kRows | kOutcome | kWatch,
             list_jobs,
             kFound},
     VerbRow{"peek",
@@ -63,7 +90,7 @@ constexpr std::array kVerbRows = {
             kServer | kTail,
             tail_jobs,
             kFollowed},
-    VerbRow{"retry", "Make jobs ready", {kIds}, kChanges, retry_jobs, kChanged},
+    VerbRow{"retry", "Make jobs ready", {kIds}, kChanges | kSpread, retry_jobs, kChanged},
     VerbRow{"move", "Move jobs to another queue", {kIds}, kMoves, move_jobs, kChanged},
     VerbRow{"kill", "Make jobs dead", {kIds}, kChanges | kDangerous, kill_jobs, kChangedIfAgreed},
     VerbRow{"delete", "Delete jobs", {kIds}, kChanges | kDangerous, delete_jobs, kChangedIfAgreed},
@@ -108,25 +135,56 @@ constexpr std::array kVerbRows = {
             "job could not be written, or was held for too long. 2: wrong arguments. 3: the server "
             "cannot be reached. 130: Ctrl-C ended it. Jobs that were not deleted are given back."},
     VerbRow{"top", "Show queues and workers, live; for a terminal", {}, kTop, show_top, kWatched},
-    VerbRow{"workers", "List Faktory workers", {}, kServer, list_workers, kShown},
+    VerbRow{"workers",
+            "List Faktory workers, or tell them to be quiet or to stop",
+            {VerbWord{"ACTION", "quiet: fetch no more jobs; stop: end", Number::kOptional,
+                      ValueHint{.words = kWorkerActionWords}},
+             VerbWord{"WID", "The worker", Number::kOptional}},
+            kServer | kWorkers | kWatch,
+            list_workers,
+            kActed},
+    VerbRow{"types",
+            "List job types: how many of their runs ended and failed since the start",
+            {},
+            kServer | kWatch,
+            list_types,
+            kShown},
+    VerbRow{"activity",
+            "List the last changes of people and administrators' programs",
+            {},
+            kServer | kRows | kWatch,
+            list_activity,
+            kShown},
+    VerbRow{"locks",
+            "List the locks of unique jobs, or free one",
+            {VerbWord{"ACTION", "free: the job goes on without its lock", Number::kOptional,
+                      ValueHint{.words = kLockActionWords}},
+             VerbWord{"JOB", "The number of the job that holds it", Number::kOptional}},
+            kServer | kLocks | kRows | kWatch,
+            list_locks,
+            kActed},
     VerbRow{"errors",
             "List errors of failed jobs, the most frequent first",
             {},
-            kServer,
+            kServer | kWatch,
             list_errors,
             kShown},
     VerbRow{"batches",
-            "List batches, newest first",
-            {},
-            kServer | kRows | kBatches,
+            "List batches, newest first, or change one",
+            {VerbWord{"ACTION",
+                      "retry its dead members, discard those that have not ended, accept failed "
+                      "ones as succeeded, or delete it",
+                      Number::kOptional, ValueHint{.words = kBatchActionWords}},
+             VerbWord{"BID", "The batch", Number::kOptional}},
+            kServer | kRows | kBatches | kAgreed | kWatch,
             list_batches,
-            kShown},
+            kActed},
     VerbRow{"cron",
             "List cron entries, or run, pause or resume one",
             {VerbWord{"ACTION", "run, pause or resume; without it, entries are listed",
                       Number::kOptional, ValueHint{.words = kCronActionWords}},
              VerbWord{"NAME", "The name of the entry", Number::kOptional}},
-            kServer,
+            kServer | kWatch,
             turn_cron,
             "Exit status 0: done. 1: the server refused. 2: wrong arguments. 3: the server cannot "
             "be reached. 4: the entry's job is unique, and is there already."},
@@ -135,7 +193,7 @@ constexpr std::array kVerbRows = {
             {VerbWord{"ACTION", "set or reset; without it, the limits are listed",
                       Number::kOptional, ValueHint{.words = kThrottleActionWords}},
              VerbWord{"NAME", "A queue, or type: and a jobtype", Number::kOptional, kQueueHint}},
-            kServer | kThrottles,
+            kServer | kThrottles | kWatch,
             turn_throttles,
             "Exit status 0: done. 1: the server refused. 2: wrong arguments. 3: the server cannot "
             "be reached."},
@@ -166,6 +224,27 @@ constexpr std::array kVerbRows = {
         "arguments. 130: Ctrl-C ended it."},
 };
 
+constexpr std::chrono::seconds kWatchInterval(2);
+
+/// Again and again on a cleared terminal, until a signal or a failure ends it.
+Exit watch(Session& session, Verb verb) {
+  const bool is_list = std::string_view(session.choice.verb->words[0].name == nullptr
+                                            ? ""
+                                            : session.choice.verb->words[0].name) != "ACTION";
+  if (!is_list && !session.choice.words.empty()) {
+    return session.refuse_usage("--watch is for lists, not for an ACTION");
+  }
+  Interrupts interrupts;
+  Exit exit = Exit::kDone;
+  do {
+    if (session.console.look().columns) session.console.print("\x1b[H\x1b[2J");
+    exit = verb(session);
+    const bool is_read = session.console.finish() && !session.console.has_lost_reader();
+    if (exit != Exit::kDone || !is_read) return exit;
+  } while (!interrupts.wait(kWatchInterval));
+  return exit;
+}
+
 }  // namespace
 
 std::span<const VerbRow> verb_rows() {
@@ -181,7 +260,7 @@ int run(const Choice& choice, FindVerb find_other) {
   Session session{.choice = choice, .api = api, .console = console};
   const Verb verb = choice.verb->run == nullptr ? find_other(choice.verb->name) : choice.verb->run;
   CHECK(verb != nullptr);
-  Exit exit = verb(session);
+  Exit exit = choice.is_watched ? watch(session, verb) : verb(session);
   if (!console.finish() && exit == Exit::kDone) {
     exit = session.fail({.text = "the output could not be written"});
   }

@@ -46,6 +46,11 @@ enum Group : unsigned {
   kBatches = 1u << 19,  ///< --state of batches
   kThrottles = 1u << 20,
   kMoveTo = 1u << 21,  ///< --to, and --state without reserved
+  kWatch = 1u << 22,   ///< --watch
+  kAgreed = 1u << 23,  ///< --yes of actions
+  kWorkers = 1u << 24,
+  kSpread = 1u << 25,  ///< of a retry
+  kLocks = 1u << 26,   ///< --queue and --type of locks
 };
 
 /// One option. `--name` is its flag.
@@ -57,6 +62,7 @@ struct VerbOption {
   Outcome<Done> (*apply)(Choice&, const std::string&);
   const char* variable = nullptr;  ///< of the environment; null: none
   ValueHint hint = {};
+  char letter = 0;  ///< of its short flag; 0: none
 };
 
 /// An argument without a flag.

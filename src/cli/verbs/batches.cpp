@@ -12,6 +12,7 @@ Color color_of(const std::string& state) {
 }  // namespace
 
 Exit list_batches(Session& session) {
+  if (!session.choice.words.empty()) return act(session, "batches", "BID");
   constexpr auto kRight = Table::Side::kRight;
   std::string target = "batches?limit=200";
   const std::string& state = session.choice.batch_state;

@@ -149,20 +149,15 @@ Exit make_change(Session& session, const ChangeWords& words, const Count& count)
       {"action", words.action}, {"states", session.choice.states}, {"at_most", count.matched}};
   if (!count.as_of.empty()) request["as_of"] = count.as_of;
   if (!session.choice.to.empty()) request["to"] = session.choice.to;
+  if (session.choice.spread_s) request["spread_s"] = *session.choice.spread_s;
   add_filters(request, session.choice);
   Interrupts interrupts;
   const Reply<Answer> begun = session.api.post("operations", request.dump(), count.instance);
   if (!begun) return session.fail(begun.error());
-  const Reply<Answer> ended = follow(session, interrupts, *begun, words.doing);
-  if (!ended) return session.fail(ended.error());
-  const std::uint64_t changed = count_at(ended->json, "changed");
-  if (session.choice.is_json) session.print(ended->json);
-  if (!session.choice.is_json) {
-    session.console.print(http::count_of(changed, "job") + " " + words.done + "\n");
-  }
-  if (text_at(ended->json, "phase") == "cancelled") {
-    return session.fail({.exit = Exit::kInterrupted, .text = "cancelled before the end"});
-  }
+  std::uint64_t changed = 0;
+  const Exit exit =
+      finish_operation(session, interrupts, *begun, {words.doing, words.done}, &changed);
+  if (exit != Exit::kDone) return exit;
   if (changed < count.matched) {
     const std::string why =
         session.choice.to.empty()
@@ -263,12 +258,28 @@ Exit change(Session& session, const ChangeWords& words) {
   }
   // A script whose list of IDs is empty must not change all jobs of a state.
   if (choice.is_agreed) return session.refuse_usage("IDs need no --yes");
+  if (choice.spread_s) return session.refuse_usage("--spread is for the jobs that match filters");
   if (choice.is_dry) return session.refuse_usage("--dry-run counts the jobs that match filters");
   if (choice.states.size() > 1) return session.refuse_usage("with IDs, --state is one state");
   return change_named(session, words);
 }
 
 }  // namespace
+
+Exit finish_operation(Session& session, Interrupts& interrupts, const Answer& begun,
+                      const OperationWords& words, std::uint64_t* changed) {
+  const Reply<Answer> ended = follow(session, interrupts, begun, words.doing);
+  if (!ended) return session.fail(ended.error());
+  const std::uint64_t count = count_at(ended->json, "changed");
+  if (changed != nullptr) *changed = count;
+  if (session.choice.is_json) {
+    session.print(ended->json);
+  } else {
+    session.console.print(http::count_of(count, "job") + " " + words.done + "\n");
+  }
+  if (text_at(ended->json, "phase") != "cancelled") return Exit::kDone;
+  return session.fail({.exit = Exit::kInterrupted, .text = "cancelled before the end"});
+}
 
 Exit retry_jobs(Session& session) {
   return change(session, kRetry);

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "cli/members.hpp"
+#include "cli/named_job.hpp"
 #include "cli/show/table.hpp"
 #include "cli/value_hint.hpp"
 #include "cli/verbs/verbs.hpp"
@@ -60,6 +61,21 @@ struct Rows {
   std::int64_t now_ms = 0;
 };
 
+/// Lists have the beginning of the arguments only.
+Reply<Done> complete_arguments(Session& session, Json& job) {
+  if (!session.choice.is_full || !is_at(job, "is_cut")) return Done{};
+  const Reply<Answer> whole = session.api.get("jobs/" + text_at(job, "id"));
+  // A job that has ended meanwhile stays as it was.
+  if (!whole && whole.error().status == kNotFound) return Done{};
+  if (!whole) return whole.error();
+  const Json& args = member(member(whole->json, "work_unit"), "args");
+  const Json& body = member(whole->json, "body");
+  const bool is_text = is_at(body, "is_text");
+  job["args"] = args.is_array() ? args.dump() : text_at(body, is_text ? "text" : "base64");
+  job["is_cut"] = !args.is_array() && is_at(body, "is_cut");
+  return Done{};
+}
+
 Reply<Rows> search_jobs(Session& session, const std::string& target) {
   Json jobs = Json::array();
   std::uint64_t looked_at = 0;
@@ -71,7 +87,10 @@ Reply<Rows> search_jobs(Session& session, const std::string& target) {
     if (!cursor.empty()) add_parameter(page, "cursor", cursor);
     const Reply<Answer> answer = session.api.get(page);
     if (!answer) return answer.error();
-    for (const Json& job : member(answer->json, "jobs")) jobs.push_back(job);
+    for (const Json& job : member(answer->json, "jobs")) {
+      jobs.push_back(job);
+      if (auto done = complete_arguments(session, jobs.back()); !done) return done.error();
+    }
     looked_at += count_at(answer->json, "looked_at");
     cursor = text_at(answer->json, "next");
     if (!cursor.empty() && jobs.size() < session.choice.rows_max) {
@@ -99,7 +118,7 @@ Table jobs_table(const StateColumns& state, const Rows& rows) {
                                       {state.time(job, rows.now_ms)}};
     if (state.has_holder) cells.push_back({holder_of(member(job, "reservation"))});
     if (state.has_error) cells.push_back({error_of(job), Color::kRed});
-    cells.push_back({text_at(job, "args")});
+    cells.push_back({text_at(job, "args") + (is_at(job, "is_cut") ? "…" : "")});
     table.add(std::move(cells));
   }
   return table;
@@ -133,14 +152,14 @@ Exit show_rows(Session& session, const Reply<Rows>& rows, const MakeTable& table
   const bool is_empty = member(rows->document, "jobs").empty();
   const Choice& choice = session.choice;
   if (choice.is_json) session.print(rows->document);
-  if (is_empty && (!choice.filters.empty() || !choice.outcome.empty())) {
+  if (is_empty && !choice.is_watched && (!choice.filters.empty() || !choice.outcome.empty())) {
     return session.fail({.text = "no job matches"});
   }
   if (is_empty && !choice.is_json) session.console.complain("no job is " + choice.words.front());
   if (is_empty || choice.is_json) return Exit::kDone;
   session.console.print(table(*rows).text(session.console.look()));
   const bool has_more = !text_at(rows->document, "next").empty();
-  if (has_more) session.console.complain("there may be more jobs; see --limit");
+  if (has_more) session.console.complain("there may be more jobs; see --limit and --all");
   return Exit::kDone;
 }
 

@@ -361,6 +361,25 @@ Reply<Done> check_jobs(Session& session, const std::vector<Item>& jobs) {
   return Done{};
 }
 
+/// What `put` puts: one body, or with --lines one for each line that is not empty.
+Reply<std::vector<std::string>> bodies_of(Session& session) {
+  const std::vector<std::string>& words = session.choice.words;
+  const bool is_given = !words.empty() && words.front() != "-";
+  const bool are_lines = session.choice.put.are_lines;
+  if (is_given && are_lines) return usage("--lines are those of stdin; leave BODY out");
+  const Reply<std::string> text =
+      is_given ? Reply<std::string>(words.front()) : read_stdin(session.console, "body");
+  if (!text) return text.error();
+  if (!are_lines) return std::vector{*text};
+  std::vector<std::string> bodies;
+  for (std::string_view rest = *text; !rest.empty();) {
+    const std::string_view line = take_line(rest);
+    if (!line.empty()) bodies.emplace_back(line);
+  }
+  if (bodies.empty()) return usage("there is nothing on stdin");
+  return bodies;
+}
+
 }  // namespace
 
 Exit push_job(Session& session) {
@@ -395,22 +414,28 @@ Exit show_pushed(Session& session, const Json& pushed) {
 
 Exit put_job(Session& session) {
   const PutChoice& put = session.choice.put;
-  const bool is_given = !session.choice.words.empty() && session.choice.words.front() != "-";
-  const Reply<std::string> body = is_given ? Reply<std::string>(session.choice.words.front())
-                                           : read_stdin(session.console, "body");
-  if (!body) return session.fail(body.error());
+  const Reply<std::vector<std::string>> bodies = bodies_of(session);
+  if (!bodies) return session.fail(bodies.error());
   auto client = connect_to_job_port(session.choice);
   if (!client) return session.fail(failure_of(client.error()));
   if (auto used = client->use(put.tube); !used) return session.fail(failure_of(used.error()));
-  const auto id = client->put(
-      {.body = *body, .priority = put.priority, .delay_s = put.delay_s, .ttr_s = put.ttr_s});
-  if (!id) {
-    Failure failure = failure_of(id.error());
-    if (!id.error().is_refusal) failure.text += "; it is unknown whether the job was put";
-    return session.fail(failure);
+  for (std::size_t at = 0; at < bodies->size(); ++at) {
+    const auto id = client->put({.body = (*bodies)[at],
+                                 .priority = put.priority,
+                                 .delay_s = put.delay_s,
+                                 .ttr_s = put.ttr_s});
+    if (!id) {
+      Failure failure = failure_of(id.error());
+      if (!id.error().is_refusal) failure.text += "; it is unknown whether the job was put";
+      if (at > 0) failure.text += "; the " + std::to_string(at) + " before it were put";
+      return session.fail(failure);
+    }
+    const Exit shown =
+        session.print_done("put", "job " + std::to_string(*id) + ", tube " + put.tube,
+                           {{"id", *id}, {"tube", put.tube}});
+    if (shown != Exit::kDone) return shown;
   }
-  return session.print_done("put", "job " + std::to_string(*id) + ", tube " + put.tube,
-                            {{"id", *id}, {"tube", put.tube}});
+  return Exit::kDone;
 }
 
 }  // namespace millrace::cli

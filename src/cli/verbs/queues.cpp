@@ -87,6 +87,7 @@ Exit turn(Session& session, const char* action, const char* done, const Json& bo
 }  // namespace
 
 Exit list_queues(Session& session) {
+  if (!session.choice.words.empty()) return act(session, "queues", "QUEUE");
   if (session.choice.is_json && session.choice.are_names) {
     return session.refuse_usage("give one of --json and --names");
   }

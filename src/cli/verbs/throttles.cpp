@@ -1,8 +1,6 @@
-#include <cstdio>
 #include <string>
 
 #include "cli/members.hpp"
-#include "cli/show/times.hpp"
 #include "cli/value_hint.hpp"
 #include "cli/verbs/verbs.hpp"
 
@@ -34,18 +32,6 @@ std::string set_by(const Json& throttle) {
 /// Empty where it has none: types have no ready jobs of their own.
 std::string figure_or_unknown(const Json& object, const char* name) {
   return member(object, name).is_null() ? "" : figure_at(object, name);
-}
-
-/// `0.3s`, `12s`, `4m`; empty where it is not known.
-std::string length_at(const Json& object, const char* name) {
-  constexpr double kWholeFrom = 10;
-  const Json& found = member(object, name);
-  if (!found.is_number()) return "";
-  const auto seconds = found.get<double>();
-  if (seconds >= kWholeFrom) return show_age(static_cast<std::int64_t>(seconds * 1000));
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1fs", seconds);
-  return text;
 }
 
 Exit list_throttles(Session& session) {

@@ -6,6 +6,8 @@
 /// the JSON API.
 namespace millrace::cli {
 
+class Interrupts;
+
 Exit show_stats(Session& session);
 Exit list_queues(Session& session);
 Exit list_jobs(Session& session);
@@ -28,5 +30,24 @@ Exit list_errors(Session& session);
 Exit list_batches(Session& session);
 Exit turn_cron(Session& session);
 Exit turn_throttles(Session& session);
+Exit show_health(Session& session);
+Exit show_cluster(Session& session);
+Exit list_types(Session& session);
+Exit list_activity(Session& session);
+Exit list_locks(Session& session);
+
+/// What the words of a verb that else lists things ask for, such as `queues clear NAME`. `noun`:
+/// what the second one names.
+Exit act(Session& session, std::string_view verb, const char* noun);
+
+/// How an operation on many jobs is called: `deleting`, `deleted`.
+struct OperationWords {
+  const char* doing;
+  const char* done;
+};
+
+/// Follows an operation to its end, and prints how many jobs it has changed. SIGINT cancels it.
+Exit finish_operation(Session& session, Interrupts& interrupts, const Answer& begun,
+                      const OperationWords& words, std::uint64_t* changed = nullptr);
 
 }  // namespace millrace::cli

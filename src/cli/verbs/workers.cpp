@@ -5,6 +5,7 @@
 namespace millrace::cli {
 
 Exit list_workers(Session& session) {
+  if (!session.choice.words.empty()) return act(session, "workers", "WID");
   using Side = Table::Side;
   using Cut = Table::Cut;
   Json workers = Json::array();

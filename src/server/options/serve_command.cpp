@@ -89,8 +89,8 @@ CLI::Option* add_option(CLI::App& command, const OptionRow& row, std::string& te
   return option->envname(variable_of(row.name));
 }
 
-ServeCommand::ServeCommand(CLI::App& app)
-    : command_(app.add_subcommand("serve", "Serve clients until SIGTERM")) {
+ServeCommand::ServeCommand(CLI::App& app, const char* name, const char* help)
+    : command_(app.add_subcommand(name, help)) {
   // CLI11 refuses repeated flags and switches in different words.
   command_->option_defaults()->take_last();
   command_->footer(kFooter);

@@ -31,14 +31,16 @@ struct ServeChoice {
   std::vector<std::string> unknown_variables;
 };
 
-/// The command `serve`. Each option of the table is a flag, the variable `MILLRACE_<FLAG>`, and a
-/// key of the config file, in this order of precedence.
+/// The command `serve`, or one that has its options. Each option of the table is a flag, the
+/// variable `MILLRACE_<FLAG>`, and a key of the config file, in this order of precedence.
 class ServeCommand {
  public:
   /// Adds it to the commands of `app`, which keeps the addresses of members.
-  explicit ServeCommand(CLI::App& app);
+  ServeCommand(CLI::App& app, const char* name, const char* help);
   ServeCommand(const ServeCommand&) = delete;
   ServeCommand& operator=(const ServeCommand&) = delete;
+
+  [[nodiscard]] CLI::App& command() { return *command_; }
 
   // Once `app` has parsed the arguments:
   [[nodiscard]] bool is_given() const;

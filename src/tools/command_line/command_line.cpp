@@ -2,6 +2,7 @@
 
 #include "cli/options/verb_rows.hpp"
 #include "server/options/option_rows.hpp"
+#include "tools/command_line/command_pages.hpp"
 #include "tools/command_line/completion.hpp"
 
 namespace millrace::tools {
@@ -29,7 +30,7 @@ cli::ValueHint hint_of(std::string_view command, std::string_view flag) {
     if (command == verb.name) return hint_of_verb(verb, flag);
   }
   if (command == "completion" && flag == "SHELL") return {.words = kShells};
-  if (command != "serve") return {};
+  if (command != "serve" && command != "config") return {};
   for (const server::OptionRow& row : server::kOptionRows) {
     if (flag == std::string("--") + row.name) return row.hint;
   }
@@ -42,6 +43,7 @@ ShownOption shown_option(const std::string& command, const CLI::Option& option) 
   shown.is_optional = shown.is_positional && !option.get_required();
   shown.is_repeated = shown.is_positional && option.get_expected_max() > 1;
   shown.flag = shown.is_positional ? option.get_name(true) : "--" + option.get_lnames().front();
+  if (!option.get_snames().empty()) shown.letter = "-" + option.get_snames().front();
   if (option.get_expected_min() > 0) shown.value = option.get_type_name();
   shown.help = option.get_description();
   shown.is_path = is_path(shown.is_positional ? shown.flag : shown.value);
@@ -53,11 +55,13 @@ ShownOption shown_option(const std::string& command, const CLI::Option& option) 
 
 std::vector<ShownCommand> shown_commands(const CLI::App& app) {
   std::vector<ShownCommand> commands;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+  for (const CommandPage& page : command_pages()) {
+    const CLI::App* const command = app.get_subcommand(std::string(page.name));
     ShownCommand shown{.name = command->get_name(),
                        .help = command->get_description(),
                        .footer = command->get_footer(),
-                       .options = {}};
+                       .options = {},
+                       .examples = {page.examples.begin(), page.examples.end()}};
     for (const CLI::Option* option : command->get_options()) {
       shown.options.push_back(shown_option(shown.name, *option));
     }

@@ -18,6 +18,7 @@ struct ShownOption {
   bool is_repeated = false;  ///< an argument that may be given several times
   bool is_path = false;      ///< the value is a file or directory
   cli::ValueHint hint = {};
+  std::string letter = {};  ///< `-q`; empty: it has no short flag
 };
 
 struct ShownCommand {
@@ -25,6 +26,7 @@ struct ShownCommand {
   std::string help;
   std::string footer;
   std::vector<ShownOption> options;
+  std::vector<std::string> examples = {};
 };
 
 /// All commands with their options, as the parser of the command line has them.

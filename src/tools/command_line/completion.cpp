@@ -116,9 +116,9 @@ void add_bash_command(std::string& out, const ShownCommand& command) {
     }
     flags += (flags.empty() ? "" : " ") + option.flag;
     if (option.value.empty()) continue;
-    valued += " " + option.flag;
-    of_flags +=
-        "        " + option.flag + ") " + action + (action.empty() ? "" : "; ") + "return ;;\n";
+    valued += " " + option.flag + (option.letter.empty() ? "" : " " + option.letter);
+    of_flags += "        " + option.flag + (option.letter.empty() ? "" : "|" + option.letter) +
+                ") " + action + (action.empty() ? "" : "; ") + "return ;;\n";
   }
   out += "    " + command.name + ")\n      flags='" + flags + "'\n";
   if (!valued.empty()) {
@@ -186,7 +186,9 @@ std::string zsh_argument(const ShownOption& option) {
   }
   const std::string help = "[" + escaped(option.help, "[]:\\") + "]";
   if (option.value.empty()) return option.flag + help;
-  return option.flag + "=" + help + ":" + escaped(option.value, ":") + ":" + zsh_action(option);
+  const bool is_brief = !option.flag.starts_with("--");
+  return option.flag + (is_brief ? "+" : "=") + help + ":" + escaped(option.value, ":") + ":" +
+         zsh_action(option);
 }
 
 std::string zsh_completion(std::span<const ShownCommand> commands) {
@@ -199,6 +201,10 @@ std::string zsh_completion(std::span<const ShownCommand> commands) {
     out += "        " + command.name + ")\n          _arguments";
     for (const ShownOption& option : command.options) {
       out += " \\\n            " + quoted_word(zsh_argument(option));
+      if (option.letter.empty() || option.flag == "--help") continue;
+      ShownOption brief = option;
+      brief.flag = option.letter;
+      out += " \\\n            " + quoted_word(zsh_argument(brief));
     }
     out += "\n          ;;\n";
   }
@@ -276,7 +282,7 @@ void add_fish_command(std::string& out, const ShownCommand& command) {
   std::string valued;
   for (const ShownOption& option : command.options) {
     if (option.is_positional || option.value.empty()) continue;
-    valued += " " + option.flag;
+    valued += " " + option.flag + (option.letter.empty() ? "" : " " + option.letter);
   }
   int place = 0;
   for (const ShownOption& option : command.options) {
@@ -289,6 +295,7 @@ void add_fish_command(std::string& out, const ShownCommand& command) {
       continue;
     }
     out += flag_begin + " -l " + option.flag.substr(2);
+    if (!option.letter.empty()) out += " -s " + option.letter.substr(1);
     if (!option.value.empty()) out += (option.is_path ? " -r" : " -x") + candidates;
     out += " -d " + fish_word(option.help) + "\n";
   }

@@ -19,6 +19,7 @@
 #include "server/options/serve_command.hpp"
 #include "server/process/version.hpp"
 #include "tools/backup/backup_options.hpp"
+#include "tools/command_line/command_pages.hpp"
 #include "tools/command_line/completion.hpp"
 #include "tools/command_line/man_page.hpp"
 #include "tools/import/faktory/faktory_source.hpp"
@@ -118,10 +119,29 @@ class HelpFormat : public CLI::Formatter {
     return out.str();
   }
 
-  /// Each line is a paragraph.
+  /// In groups, the common ones first.
+  [[nodiscard]] std::string make_subcommands(const CLI::App* app,
+                                             CLI::AppFormatMode) const override {
+    std::string out;
+    std::string_view group;
+    if (app->get_parent() != nullptr) return out;
+    for (const CommandPage& page : command_pages()) {
+      if (group != page.group) out += std::string("\n") + page.group + ":\n";
+      group = page.group;
+      out += make_subcommand(app->get_subcommand(std::string(page.name)));
+    }
+    return out + "\n";
+  }
+
+  /// Examples, then paragraphs of one line each.
   [[nodiscard]] std::string make_footer(const CLI::App* app) const override {
     const std::string footer = app->get_footer();
     std::string out;
+    if (const CommandPage* const page = find_page(app->get_name()); page != nullptr) {
+      out += "Examples:\n";
+      for (const char* example : page->examples) out += std::string("  ") + example + "\n";
+      out += "\n";
+    }
     for (std::string_view rest = footer; !rest.empty();) {
       out += cli::broken_text(take_line(rest), kHelpColumns) + "\n";
     }
@@ -141,6 +161,10 @@ constexpr const char* kCheckFooter =
     "Exit status 0: nothing is damaged; a torn tail is no damage. 1: the command failed. 2: wrong "
     "arguments. 4: the journal is damaged; with --salvage, everything else was copied.";
 
+constexpr const char* kConfigFooter =
+    "Exit status 0: a server would take it. 1: the output could not be written. 2: it would not, "
+    "and the message says why.";
+
 constexpr const char* kPrintFooter =
     "Exit status 0: printed. 1: the output could not be written. 2: wrong arguments.";
 
@@ -150,7 +174,8 @@ constexpr const char* kMoveFooter =
 /// Whether the option is about the engine of a shared log.
 bool is_of_engine(const server::OptionRow& row) {
   const std::string_view name = row.name;
-  return name == "log" || name.starts_with("log-") || name == "allow-unsynced-log";
+  return name == "log" || (name.starts_with("log-") && name != "log-format") ||
+         name == "allow-unsynced-log";
 }
 
 /// The command line and the environment, as CLI11 reads them. CLI11 keeps the addresses of the
@@ -159,7 +184,9 @@ struct Parser {
   CLI::App app{"Millrace: one job server for beanstalk and Faktory clients", "millrace"};
   /// Before the commands are made, which take it over.
   CLI::App* formatted = app.formatter(help_format());
-  server::ServeCommand serve{app};
+  server::ServeCommand serve{app, "serve", "Serve clients until SIGTERM"};
+  server::ServeCommand config{
+      app, "config", "Check flags, environment, config files, password and certificates of serve"};
   CLI::App* check =
       app.add_subcommand("check", "Show what a journal holds, and where it is damaged");
   BackupTexts backup_texts;
@@ -176,6 +203,7 @@ struct Parser {
   cli::CommandLine verbs{app};
   CLI::App* completion = app.add_subcommand("completion", "Print a shell completion script");
   CLI::App* man = app.add_subcommand("man", "Print the manual page");
+  std::string action;
   std::string shell;
   std::string directory;
   std::string target;
@@ -185,11 +213,18 @@ struct Parser {
   Parser() {
     app.set_version_flag("-V,--version", server::version_text());
     app.require_subcommand(0, 1);
+    app.footer("millrace COMMAND --help shows the options of a command, with examples.");
     // CLI11 refuses repeated flags and switches in different words: `check_repetition` refuses
     // both.
     for (CLI::App* command : {check, move_to_log, move_to_file, import}) {
       command->option_defaults()->take_last();
     }
+    config.command()
+        .add_option("ACTION", action, "check")
+        ->required()
+        ->type_name("")
+        ->check(CLI::IsMember({"check"}));
+    config.command().footer(kConfigFooter);
     check->add_option("DIR", directory, "The data directory; it is not changed")
         ->required()
         ->type_name("");
@@ -233,10 +268,11 @@ Invocation print(std::string text) {
   return {.action = Invocation::Action::kPrint, .config = {}, .text = std::move(text)};
 }
 
-Invocation read_serve(const Parser& parser, server::ConfigFile kind) {
-  auto choice = parser.serve.read(kind);
+Invocation read_serve(const server::ServeCommand& command, server::ConfigFile kind,
+                      Invocation::Action action) {
+  auto choice = command.read(kind);
   if (!choice) return refuse(choice.error().text);
-  return {.action = Invocation::Action::kServe,
+  return {.action = action,
           .config = std::move(choice->config),
           .text = {},
           .unknown_variables = std::move(choice->unknown_variables)};
@@ -391,11 +427,13 @@ Invocation read_invocation(const std::vector<std::string>& given, server::Config
   if (parser.verbs.is_given()) return read_ask(parser.verbs, arguments);
   if (parser.completion->parsed()) return print_completion(parser);
   if (parser.man->parsed()) return print(man_page(shown_commands(parser.app)));
-  if (!parser.serve.is_given()) {
-    return refuse("a command is missing, for example serve; see millrace --help");
+  const bool is_check = parser.config.is_given();
+  if (!parser.serve.is_given() && !is_check) {
+    return {.action = Invocation::Action::kShowUsage, .config = {}, .text = parser.app.help()};
   }
   if (const auto flag = flag_without_value(arguments)) return refuse(*flag + " needs a value");
-  return read_serve(parser, config_file);
+  return is_check ? read_serve(parser.config, config_file, Invocation::Action::kCheckConfig)
+                  : read_serve(parser.serve, config_file, Invocation::Action::kServe);
 }
 
 }  // namespace millrace::tools

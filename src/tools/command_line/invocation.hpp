@@ -15,7 +15,8 @@ namespace millrace::tools {
 /// What the program is to do, according to its command line.
 struct Invocation {
   enum class Action {
-    kServe,  ///< serve with `config`
+    kServe,        ///< serve with `config`
+    kCheckConfig,  ///< check `config` as a start does
     kCheck,  ///< check the journal in directory `text`; with `target`, salvage it to that directory
     kBackUp,      ///< copy a journal, as `backup` says
     kRestore,     ///< make a data directory of a backup, as `restore` says
@@ -25,6 +26,7 @@ struct Invocation {
     kExport,      ///< to another server, as `exported` says
     kAsk,         ///< ask a running server, or tell it something, as `ask` says
     kPrint,       ///< print `text` to stdout: help or version
+    kShowUsage,   ///< print `text` to stdout: help, since there is no command
     kRefuse,      ///< print `text` to stderr, one line that says which argument is wrong
   };
   Action action = Action::kRefuse;

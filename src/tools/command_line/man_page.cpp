@@ -35,7 +35,8 @@ std::string text_line(std::string_view text) {
 }
 
 void add_option(std::string& out, const ShownOption& option) {
-  const std::string name = option.is_positional ? italic(option.flag) : bold(option.flag);
+  const std::string letter = option.letter.empty() ? "" : bold(option.letter) + ", ";
+  const std::string name = option.is_positional ? italic(option.flag) : letter + bold(option.flag);
   out += ".TP\n" + name + (option.value.empty() ? "" : " " + italic(option.value)) + "\n" +
          text_line(option.help);
 }
@@ -50,6 +51,9 @@ void add_command(std::string& out, const ShownCommand& command) {
   for (const ShownOption& option : command.options) {
     if (option.flag != "--help") add_option(out, option);
   }
+  out += ".PP\nExamples:\n.PP\n.nf\n.RS\n";
+  for (const std::string& example : command.examples) out += text_line(example);
+  out += ".RE\n.fi\n";
   add_footer(out, command.footer);
 }
 

@@ -23,10 +23,11 @@ PAGE = os.path.join(ROOT, "docs/operations/command-line.md")
 TOOLS_PAGE = os.path.join(ROOT, "docs/operations/tools.md")
 VERBS = "stats queues ls peek tail retry move kill delete pause resume push put fetch top".split()
 VERBS += "workers errors batches cron throttles dev doctor bench".split()
+VERBS += "health cluster types activity locks".split()
 DONE, REFUSED, USAGE, UNREACHABLE, NOT_UNIQUE = range(5)
 SECONDS_MAX = 120
 LIST_VERBS = ("stats", "queues", "workers", "errors", "ls ready", "ls completed")
-LIST_VERBS += ("batches", "cron", "throttles")
+LIST_VERBS += ("batches", "cron", "throttles", "types", "activity", "locks")
 ODD_TYPES = ("李 明", "a/b?c#d%20&e", "..", "\x1b[31mred", "x" * 1000, "-dash", "one\ntwo", "[a,b]")
 ODD_TUBES = ("a/b;c$(d)+e", ".", "..", "x" * 200)
 
@@ -519,11 +520,14 @@ class ExamplesTest(CliTest):
             blocks = re.findall(r"^```\n(\$ .*?)^```$", file.read(), re.DOTALL | re.MULTILINE)
         # What `tail` prints depends on when it looks.
         blocks = [block for block in blocks if not block.startswith("$ millrace tail")]
-        self.assertEqual(len(blocks), 2)
+        self.assertEqual(len(blocks), 3)
         self.check(blocks[0])
+        for _ in range(3):
+            self.push("Mail", "[]", "--queue=mail")
+        self.check(blocks[1])
         for jid in ("dies-0001", "dies-0002"):
             self.fail_job(server, jid, retry=-1, jobtype="MailLater", to="mail")
-        self.check(blocks[1])
+        self.check(blocks[2])
 
     def check(self, block):
         for example in re.split(r"^\$ millrace ", block, flags=re.MULTILINE)[1:]:
@@ -547,7 +551,7 @@ class ExamplesTest(CliTest):
             self.assertIn(f"`millrace {verb}", page)
         for verb in VERBS:
             shown = self.run_cli(verb, "--help").stdout
-            for option in re.findall(r"^  (--[a-z-]+)", shown, re.MULTILINE):
+            for option in re.findall(r"^  (?:-[a-z],)?(--[a-z-]+)", shown, re.MULTILINE):
                 self.assertIn(option, page)
 
 

@@ -18,7 +18,7 @@ constexpr const char* kNoJournalToSync =
 /// What is wrong with these flags of `serve`; empty: nothing.
 std::string problem_with(std::vector<std::string> flags) {
   CLI::App app;
-  const ServeCommand serve(app);
+  const ServeCommand serve(app, "serve", "");
   flags.insert(flags.begin(), "serve");
   app.parse(std::vector<std::string>(flags.rbegin(), flags.rend()));
   const auto choice = serve.read();

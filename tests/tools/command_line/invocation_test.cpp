@@ -459,9 +459,9 @@ TEST_CASE("config: version and help print and are done") {
         std::string::npos);
 }
 
-TEST_CASE("config: no command at all is refused, with where to look") {
-  CHECK(read_invocation({}).action == Action::kRefuse);
-  CHECK(read_invocation({}).text == "a command is missing, for example serve; see millrace --help");
+TEST_CASE("config: no command at all shows the help") {
+  CHECK(read_invocation({}).action == Action::kShowUsage);
+  CHECK(read_invocation({}).text == read_invocation({"--help"}).text);
 }
 
 TEST_CASE("config: a command that does not exist is refused") {
