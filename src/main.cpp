@@ -115,7 +115,7 @@ void log_unknown_variables(const tools::Invocation& invocation, const server::Lo
 }
 
 int check_config(const tools::Invocation& invocation) {
-  const server::Log log;
+  const server::Log log(server::Log::Routine::kLogged, invocation.config.log_format);
   log_unknown_variables(invocation, log);
   if (auto checked = server::check_configuration(invocation.config, log); !checked) {
     return fail(kMillrace, checked.error().text, kExitUsage);
@@ -191,7 +191,7 @@ int run(const std::vector<std::string>& arguments) {
     if (again.action != tools::Invocation::Action::kServe) return Problem{again.text};
     return std::move(again.config);
   };
-  const server::Log log;
+  const server::Log log(server::Log::Routine::kLogged, invocation.config.log_format);
   log_unknown_variables(invocation, log);
   const auto served =
       millrace::server::serve(invocation.config, log, {read_again, tools::refuse_unservable});

@@ -19,6 +19,7 @@
 #include "server/options/personality.hpp"
 #include "server/options/tables/retry_options.hpp"
 #include "server/options/tables/statsd_options.hpp"
+#include "server/process/logging.hpp"
 #include "server/system/handover.hpp"
 
 namespace millrace::server {
@@ -116,6 +117,7 @@ struct Config {
   std::uint64_t segment_bytes = std::uint64_t{64} << 20;  ///< size of a journal file
   std::size_t job_bytes_max = kPutBytesMaxDefault;
   OpenPorts insecure;
+  LogFormat log_format = LogFormat::kText;
   std::string user;                     ///< to switch to once the ports are open; empty: no switch
   std::optional<unsigned> socket_mode;  ///< of unix sockets; nullopt: what the umask leaves
   Handover handover;                    ///< sockets that systemd has opened

@@ -52,6 +52,7 @@ struct OptionRow {
 inline constexpr std::array<std::string_view, 1> kOffWord = {"off"};
 inline constexpr std::array<std::string_view, 1> kAutoWord = {"auto"};
 inline constexpr std::array<std::string_view, 2> kOnOffWords = {"on", "off"};
+inline constexpr std::array<std::string_view, 2> kLogFormatWords = {"text", "json"};
 inline constexpr std::array<std::string_view, 3> kSyncWords = {"always", "interval:1000", "off"};
 
 template <auto member, auto set>
@@ -315,6 +316,11 @@ inline constexpr std::array kOptionRows = {
                       return c.io_threads ? std::to_string(*c.io_threads) : std::string("auto");
                     }),
               kNoOther, cli::ValueHint{.words = kAutoWord}},
+    OptionRow{"log-format", "FORMAT",
+              "Log lines as text, or as json: one object a line (default: text)",
+              sets<&Config::log_format, set_log_format>, needs_restart<&Config::log_format>,
+              Shown(Section::kProcess, shows<&Config::log_format>), kNoOther,
+              cli::ValueHint{.words = kLogFormatWords}},
     OptionRow{"insecure", nullptr,
               "Allow remote access without a password to the beanstalk port, or to the listed "
               "ports: --insecure=beanstalk,faktory,web",

@@ -317,6 +317,12 @@ Outcome<Done> set_lease(std::chrono::milliseconds& member, const std::string& te
   return Done{};
 }
 
+Outcome<Done> set_log_format(LogFormat& member, const std::string& text) {
+  if (text != "text" && text != "json") return Problem{"'" + text + "' is not text or json"};
+  member = text == "json" ? LogFormat::kJson : LogFormat::kText;
+  return Done{};
+}
+
 Outcome<Done> set_log(std::string& member, const std::string& text) {
   if (auto checked = engines::check_log_url(text); !checked) return checked;
   member = text;
@@ -353,6 +359,10 @@ std::string shown_text(const std::optional<Address>& address) {
 
 std::string shown_text(const std::optional<Duration>& timeout) {
   return timeout ? std::to_string(*timeout / 1s) + "s" : "off";
+}
+
+std::string shown_text(LogFormat format) {
+  return format == LogFormat::kJson ? "json" : "text";
 }
 
 std::string shown_text(const OpenPorts& ports) {

@@ -43,6 +43,7 @@ namespace millrace::server {
 [[nodiscard]] Outcome<Done> set_node(std::string& member, const std::string& text);
 [[nodiscard]] Outcome<Done> set_lease(std::chrono::milliseconds& member, const std::string& text);
 /// The problem does not show the text, which may have a password.
+[[nodiscard]] Outcome<Done> set_log_format(LogFormat& member, const std::string& text);
 [[nodiscard]] Outcome<Done> set_log(std::string& member, const std::string& text);
 
 [[nodiscard]] std::string shown_text(bool is_on);
@@ -52,6 +53,7 @@ namespace millrace::server {
 [[nodiscard]] std::string shown_text(const std::vector<std::string>& names);
 [[nodiscard]] std::string shown_text(const std::optional<Address>& address);
 [[nodiscard]] std::string shown_text(const std::optional<Duration>& timeout);
+[[nodiscard]] std::string shown_text(LogFormat format);
 [[nodiscard]] std::string shown_text(const OpenPorts& ports);
 [[nodiscard]] std::string shown_text(const ServerName& name);
 [[nodiscard]] std::string shown_text(const SyncChoice& sync);

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <ctime>
+#include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
 
@@ -27,6 +28,16 @@ void append_value(std::string_view value, std::string& line) {
     quoted += c;
   }
   line += '"' + harmless(quoted) + '"';
+}
+
+std::string json_line(std::string_view time, std::string_view name,
+                      std::initializer_list<LogField> fields) {
+  nlohmann::ordered_json line{{"time", time}, {"event", name}};
+  for (const LogField& field : fields) {
+    line[std::string(field.key)] = field.value;
+    if (field.is_number) line[std::string(field.key)] = nlohmann::json::parse(field.value);
+  }
+  return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace
@@ -56,14 +67,16 @@ std::string join(const std::vector<std::string>& names) {
   return text;
 }
 
-Log::Log(Routine routine)
+Log::Log(Routine routine, LogFormat format)
     // Shared with the sink.
     : stderr_(std::make_shared<LineWriter>(STDERR_FILENO)),
       sink_([output = stderr_](std::string_view line) { output->write(line); }),
-      routine_(routine) {}
+      routine_(routine),
+      format_(format) {}
 
 void Log::event(std::string_view name, std::initializer_list<LogField> fields) const {
   std::string line = timestamp(std::chrono::system_clock::now());
+  if (format_ == LogFormat::kJson) return sink_(json_line(line, name, fields));
   line += ' ';
   line += name;
   for (const LogField& field : fields) {

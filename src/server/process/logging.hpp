@@ -20,11 +20,14 @@ struct LogField {
   LogField(std::string_view name, std::string_view text) : key(name), value(text) {}
   LogField(std::string_view name, const char* text) : key(name), value(text) {}
   LogField(std::string_view name, std::integral auto number)
-      : key(name), value(std::to_string(number)) {}
+      : key(name), value(std::to_string(number)), is_number(true) {}
 
   std::string_view key;
   std::string value;
+  bool is_number = false;
 };
+
+enum class LogFormat { kText, kJson };
 
 /// Of the text of a problem that another program wrote, so much is logged.
 inline constexpr std::size_t kProblemBytesMax = 200;
@@ -38,9 +41,10 @@ inline constexpr std::size_t kProblemBytesMax = 200;
 /// Seconds with tenths, as log lines have them.
 [[nodiscard]] std::string seconds_text(Duration duration);
 
-/// Log lines for the operator: `2030-01-31T12:00:00.000Z event key=value key="two words"`. They
-/// never have a secret or the body of a job. Programs read the names of events and keys.
-/// Thread-safe.
+/// Log lines for the operator: `2030-01-31T12:00:00.000Z event key=value key="two words"`, or as
+/// JSON
+/// `{"time":"2030-01-31T12:00:00.000Z","event":"event","key":"value","other":2}`. They never have a
+/// secret or the body of a job. Programs read the names of events and keys. Thread-safe.
 class Log {
  public:
   /// Gets each whole line, with its line feed.
@@ -50,9 +54,9 @@ class Log {
   enum class Routine { kLogged, kLeftOut };
 
   /// Writes to stderr, and leaves out what cannot be written at once: see `LineWriter`.
-  explicit Log(Routine routine = Routine::kLogged);
-  explicit Log(Sink sink, Routine routine = Routine::kLogged)
-      : sink_(std::move(sink)), routine_(routine) {}
+  explicit Log(Routine routine = Routine::kLogged, LogFormat format = LogFormat::kText);
+  explicit Log(Sink sink, Routine routine = Routine::kLogged, LogFormat format = LogFormat::kText)
+      : sink_(std::move(sink)), routine_(routine), format_(format) {}
 
   /// An event that the operator should know of.
   void event(std::string_view name, std::initializer_list<LogField> fields = {}) const;
@@ -67,6 +71,7 @@ class Log {
   std::shared_ptr<LineWriter> stderr_;  ///< shared with the sink; null: it is another one
   Sink sink_;
   Routine routine_;
+  LogFormat format_;
 };
 
 /// Limits an event that may repeat often to one line in an interval.

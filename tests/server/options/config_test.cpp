@@ -38,8 +38,11 @@ std::string shown(const Config& config, const std::string& name) {
 
 /// A value that is not the default.
 std::string other_value(const OptionRow& row) {
-  static const std::map<std::string_view, std::string> kByName = {
-      {"push-once", "off"}, {"sync", "off"}, {"socket-mode", "607"}, {"log", "nats://other/S"}};
+  static const std::map<std::string_view, std::string> kByName = {{"push-once", "off"},
+                                                                  {"sync", "off"},
+                                                                  {"socket-mode", "607"},
+                                                                  {"log-format", "json"},
+                                                                  {"log", "nats://other/S"}};
   static const std::map<std::string_view, std::string> kByPlaceholder = {
       {"DIR", "/d"},          {"ADDR|off", "127.0.0.1:9"},
       {"NAMES", "a.example"}, {"FILE", "/f"},
@@ -109,8 +112,8 @@ TEST_CASE("config: an option of a shared log is refused without one") {
   for (const OptionRow& row : kOptionRows) {
     CAPTURE(row.name);
     const std::string flag = std::string("--") + row.name;
-    const bool is_of_log =
-        flag.starts_with("--log-") || std::string_view(row.help).starts_with("With --log");
+    const bool is_of_log = (flag.starts_with("--log-") && flag != "--log-format") ||
+                           std::string_view(row.help).starts_with("With --log");
     if (!is_of_log) continue;
     const auto checked = check_together(with({{row.name, other_value(row)}}));
     REQUIRE_FALSE(checked);
@@ -223,7 +226,8 @@ TEST_CASE("config: the options are shown in this order") {
                        "statsd",
                        "user",
                        "socket-mode",
-                       "io-threads"});
+                       "io-threads",
+                       "log-format"});
 }
 
 TEST_CASE("config: the threads for sockets are a quarter of the cores, and none of few") {

@@ -36,6 +36,17 @@ TEST_CASE("log: routine events can be left out, others cannot") {
   CHECK(text.find(" torn_tail_cut\n") != std::string::npos);
 }
 
+TEST_CASE("log: as JSON, a line is an object with the time, the event, and what belongs to it") {
+  std::string text;
+  const Log log([&](std::string_view line) { text += line; }, Log::Routine::kLogged,
+                LogFormat::kJson);
+  log.event("queue_odd", {{"name", "a \"b\"\n\xff"}, {"jobs", 3}, {"digits", "007"}});
+  CHECK(text.substr(0, 9) == "{\"time\":\"");
+  CHECK(text.substr(text.find("Z\"")) ==
+        "Z\",\"event\":\"queue_odd\",\"name\":\"a \\\"b\\\"\\n\xEF\xBF\xBD\",\"jobs\":3,"
+        "\"digits\":\"007\"}\n");
+}
+
 TEST_CASE("log: a line is a time, an event, and what belongs to it") {
   CapturedLog captured;
   captured.log.event("stopped", {{"connections", 3}, {"why", "signal"}});
