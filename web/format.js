@@ -1,7 +1,7 @@
 // Numbers and times for people.
 import { h } from "./dom.js";
 import { serverNow } from "./api.js";
-import { inChosenZone, zoneAt } from "./zone.js";
+import { inChosenZone, zoneAt, zoneName } from "./zone.js";
 
 const whole = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 
@@ -77,18 +77,26 @@ export function age(iso) {
   return h("time", { datetime: iso, title: `since ${absolute(iso)}` }, coarse(seconds));
 }
 
-/** The same clock as in the text, which names its offset: "Tue 2026-11-24 02:30". */
-export function inZone(iso) {
-  const [date, time] = iso.split(/[T+Z]/);
-  const day = new Date(`${date}T00:00Z`).toLocaleDateString("en-GB", {
+/** "Tue 2026-11-24 02:30 UTC+1" */
+function dated(iso, day, time, zone) {
+  const weekday = new Date(`${day}T00:00Z`).toLocaleDateString("en-GB", {
     weekday: "short",
     timeZone: "UTC",
   });
-  return h(
-    "time",
-    { datetime: iso, title: absolute(iso) },
-    `${day} ${date} ${time.slice(0, 8).replace(/:00$/, "")}`,
-  );
+  const clock = time.slice(0, 8).replace(/:00$/, "");
+  return h("time", { datetime: iso, title: absolute(iso) }, `${weekday} ${day} ${clock} ${zone}`);
+}
+
+/** As the text has it, which names its offset: "2026-11-24T02:30:00+01:00". */
+export function inZone(iso) {
+  const [, day, time, sign, hours, minutes] = /^(.*)T([\d:]*).*([+-])(\d\d):(\d\d)$/.exec(iso);
+  return dated(iso, day, time, zoneName((sign === "-" ? -1 : 1) * (hours * 60 + Number(minutes))));
+}
+
+/** The same in the chosen time zone. */
+export function inChosen(iso) {
+  const date = new Date(iso);
+  return dated(iso, ...inChosenZone(date), zoneAt(date));
 }
 
 /** "2026-11-24 00:04:49 UTC+1 · 2026-11-23T23:04:49Z" */

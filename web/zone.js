@@ -22,13 +22,15 @@ export function turnZone() {
 const two = (n) => String(n).padStart(2, "0");
 const offset = (date) => (isUtc ? 0 : -date.getTimezoneOffset());
 
-/** "UTC", "UTC+1" or "UTC−3:30": the zone at that time. */
-export function zoneAt(date) {
-  const minutes = offset(date);
+/** "UTC", "UTC+1" or "UTC−3:30": a zone that is so many minutes ahead of UTC. */
+export function zoneName(minutes) {
   if (minutes === 0) return "UTC";
   const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60];
   return `UTC${minutes < 0 ? "−" : "+"}${hours}${rest ? `:${two(rest)}` : ""}`;
 }
+
+/** The chosen zone at that time. */
+export const zoneAt = (date) => zoneName(offset(date));
 
 /** The parts of a time in the chosen zone: ["2026-11-24", "00:04:49"]. */
 export function inChosenZone(date) {

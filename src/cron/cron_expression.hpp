@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/result.hpp"
@@ -42,6 +43,12 @@ class CronExpression {
   /// after the year 2200, where no times are. Only for an expression without `interval`.
   [[nodiscard]] std::optional<LocalMinute> first_match(LocalMinute from) const;
 
+  /// When it runs, such as "Monday to Friday at 09:00 and 17:00". Two expressions of the same words
+  /// have the same matches. Nullopt: it has no short words.
+  [[nodiscard]] std::optional<std::string> in_words() const;
+  /// The words name times of a clock or days, which differ from zone to zone.
+  [[nodiscard]] bool has_clock_times() const;
+
   static constexpr std::size_t kBytesMax = 1024;
   static constexpr std::chrono::hours kIntervalMax{366 * 24};
 
@@ -52,6 +59,7 @@ class CronExpression {
   Outcome<CronExpression> with_fields(std::string_view text);
   Outcome<CronExpression> with_macro(std::string_view text);
   [[nodiscard]] bool is_ever() const;
+  [[nodiscard]] std::optional<std::string> days_in_words() const;
   [[nodiscard]] bool has_day(std::chrono::year_month_day day) const;
   [[nodiscard]] std::optional<std::chrono::minutes> first_in_day(std::chrono::minutes from) const;
 

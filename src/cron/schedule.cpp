@@ -89,6 +89,15 @@ Time Schedule::next_of_every_hour(seconds after) const {
   }
 }
 
+std::optional<std::string> Schedule::in_words() const {
+  const std::optional<std::string> words = expression_.in_words();
+  if (!words || !expression_.has_clock_times()) return words;
+  std::string city = zone_.name();
+  city.erase(0, city.rfind('/') + 1);
+  std::ranges::replace(city, '_', ' ');
+  return *words + ", " + city;
+}
+
 bool Schedule::has_more_than(std::size_t count, Time from, Time until) const {
   for (std::size_t i = 0; i <= count; ++i) {
     from = next_run(from);

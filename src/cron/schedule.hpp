@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/result.hpp"
@@ -33,6 +35,10 @@ class Schedule {
   /// The first moment, not before `from`, after which at most `count` runs are due until `until`,
   /// which counts.
   [[nodiscard]] Time skip_to_newest(Time from, Time until, std::size_t count) const;
+
+  /// The expression in words, with the city of its zone where they depend on it: "every day at
+  /// 02:30, Berlin". Nullopt: it has no short words.
+  [[nodiscard]] std::optional<std::string> in_words() const;
 
   [[nodiscard]] const TimeZone& zone() const { return zone_; }
 

@@ -1,6 +1,7 @@
 #include "cron/schedule.hpp"
 
 #include <chrono>
+#include <cstdio>
 #include <random>
 #include <set>
 #include <string>
@@ -38,6 +39,27 @@ std::vector<Time> runs(const Schedule& schedule, Time after, Time until) {
 
 std::vector<Time> berlin_runs(std::string_view text, Time after, Time until) {
   return runs(schedule(text, "Europe/Berlin"), after, until);
+}
+
+/// The words, and the first runs after 2027 has begun in UTC, as the clocks of the zone show them.
+std::string told(std::string_view text, std::string_view zone = {}) {
+  const Schedule each = schedule(text, zone);
+  std::string said = each.in_words().value_or("?") + ":";
+  Time run = utc(2027, 1, 1) - 1s;
+  for (int i = 0; i < 3; ++i) {
+    run = each.next_run(run);
+    const auto at = std::chrono::floor<seconds>(run.time_since_epoch());
+    const seconds local = at + each.zone().period_at(at).offset;
+    const std::chrono::year_month_day day{sys_days(std::chrono::floor<std::chrono::days>(local))};
+    const auto in_day = local % std::chrono::days{1};
+    char shown[32];
+    std::snprintf(shown, sizeof shown, " %02u-%02u %02d:%02d:%02d",
+                  static_cast<unsigned>(day.month()), static_cast<unsigned>(day.day()),
+                  static_cast<int>(in_day / 1h), static_cast<int>(in_day % 1h / 1min),
+                  static_cast<int>(in_day % 1min / 1s));
+    said += shown;
+  }
+  return said;
 }
 
 }  // namespace
@@ -268,6 +290,32 @@ TEST_CASE("next_run: agrees with a walk from any second on") {
     }
     if (expected != kNever) REQUIRE(parsed->next_run(after) == expected);
   }
+}
+
+TEST_CASE("words: they say when the next runs are") {
+  CHECK(told("30 2 * * *", "Europe/Berlin") ==
+        "every day at 02:30, Berlin: 01-01 02:30:00 01-02 02:30:00 01-03 02:30:00");
+  CHECK(told("*/5 * * * *", "Europe/Berlin") ==
+        "every 5 minutes: 01-01 01:00:00 01-01 01:05:00 01-01 01:10:00");
+  CHECK(told("2/20 * * * *") ==
+        "every 20 minutes from minute 2, UTC: 01-01 00:02:00 01-01 00:22:00 01-01 00:42:00");
+  CHECK(told("0 9,17 * * 1-5", "America/Argentina/Buenos_Aires") ==
+        "Monday to Friday at 09:00 and 17:00, Buenos Aires: 01-01 09:00:00 01-01 17:00:00 "
+        "01-04 09:00:00");
+  CHECK(told("0 */2 * * *") ==
+        "every 2 hours from 00:00, UTC: 01-01 00:00:00 01-01 02:00:00 01-01 04:00:00");
+  CHECK(told("0 * * * *", "Asia/Kolkata") ==
+        "every hour: 01-01 06:00:00 01-01 07:00:00 01-01 08:00:00");
+  CHECK(told("0 0 31 * *") ==
+        "on the 31st of every month that has it at 00:00, UTC: 01-31 00:00:00 03-31 00:00:00 "
+        "05-31 00:00:00");
+  CHECK(told("0 0 13 * 5") ==
+        "on the 13th of every month as well as every Friday at 00:00, UTC: 01-01 00:00:00 "
+        "01-08 00:00:00 01-13 00:00:00");
+  CHECK(told("0 6 * 7 mon") ==
+        "every Monday in July at 06:00, UTC: 07-05 06:00:00 07-12 06:00:00 07-19 06:00:00");
+  CHECK(told("@every 90s") == "every 90 seconds: 01-01 00:00:00 01-01 00:01:30 01-01 00:03:00");
+  CHECK(told("*/7 * * * *") == "?: 01-01 00:00:00 01-01 00:07:00 01-01 00:14:00");
 }
 
 }  // namespace millrace::cron

@@ -1,7 +1,7 @@
 import { get, part, post } from "../api.js";
 import { h } from "../dom.js";
 import { ago, count, inZone, none, span } from "../format.js";
-import { outcomeBadge } from "../parts/outcomes.js";
+import { outcomeBadge, runBars } from "../parts/outcomes.js";
 import { link } from "../route.js";
 import {
   act,
@@ -92,12 +92,18 @@ function row(ctx, entry) {
     h(
       "td",
       {},
-      h("code", { class: "fit" }, entry.schedule),
+      entry.words && h("div", { class: "fit" }, entry.words),
       " ",
-      h("div", { class: "dim fit" }, entry.time_zone),
+      h("div", { class: "dim fit" }, h("code", {}, entry.schedule), ` ${entry.time_zone}`),
     ),
     h("td", {}, queueLink(entry.queue)),
-    h("td", { class: "line" }, last ? [ago(last.at), " ", h("div", {}, outcome(last))] : none()),
+    h(
+      "td",
+      { class: "line" },
+      last
+        ? [ago(last.at), " ", h("div", {}, outcome(last)), " ", runBars(entry.recent)]
+        : none(),
+    ),
     h(
       "td",
       { class: "line" },
@@ -120,7 +126,7 @@ export default {
       entries.length > 0
         ? table(
             "Cron entries",
-            [["Entry", "wide"], ["Schedule"], ["Queue"], ["Last run"], ["Next run"], ["", "acts"]],
+            [["Entry", "wide"], ["Schedule"], ["Queue"], ["Last runs"], ["Next run"], ["", "acts"]],
             entries.map((each) => row(ctx, each)),
             "cards cron",
           )

@@ -1,6 +1,7 @@
 import { get, part } from "../api.js";
 import { h } from "../dom.js";
-import { ago, inZone, none, span } from "../format.js";
+import { ago, inChosen, inZone, none, span } from "../format.js";
+import { runBars, runsInWords } from "../parts/outcomes.js";
 import { link } from "../route.js";
 import { button, facts, head, queueLink, section, table } from "../ui.js";
 import { idleBadges, outcome, runNow, titleOf, turnEntry } from "./cron.js";
@@ -13,13 +14,21 @@ const MISSED = {
   all: "all of them run, at most the latest 1,000",
 };
 
-function plan({ next, is_enabled: isEnabled, is_paused: isPaused }) {
-  if (next.length > 0)
-    return h(
-      "ol",
-      { class: "plan" },
-      next.map((time) => h("li", {}, inZone(time), " ", h("span", { class: "dim" }, ago(time)))),
-    );
+/** The next runs, in the zone of the entry and in the reader's if that is another one. */
+function plan({ next, time_zone: zone, is_enabled: isEnabled, is_paused: isPaused }) {
+  if (next.length > 0) {
+    const isSame = next.every((time) => inZone(time).textContent === inChosen(time).textContent);
+    const row = (time) =>
+      h(
+        "tr",
+        { "data-key": time },
+        h("td", { class: "line" }, inZone(time)),
+        !isSame && h("td", { class: "line" }, inChosen(time)),
+        h("td", { class: "n dim" }, ago(time)),
+      );
+    const columns = [[zone], !isSame && ["Your time"], ["", "n"]].filter(Boolean);
+    return table("Next runs", columns, next.map(row), "plan");
+  }
   return h(
     "p",
     { class: "dim" },
@@ -72,12 +81,13 @@ export default {
       h(
         "div",
         { class: "pair" },
-        section("Next runs", h("span", { class: "dim" }, entry.time_zone), plan(entry)),
+        section("Next runs", null, plan(entry)),
         section(
           "Details",
           null,
           facts([
             ["Schedule", h("code", {}, entry.schedule)],
+            entry.words && ["In words", entry.words],
             ["Time zone", entry.time_zone],
             ["Type", entry.type],
             ["Queue", queueLink(entry.queue)],
@@ -88,7 +98,8 @@ export default {
       ),
       section(
         "History",
-        null,
+        entry.recent.length > 0 &&
+          h("div", { class: "dim" }, runsInWords(entry.recent), " ", runBars(entry.recent)),
         entry.runs.length > 0
           ? table(
               "Last runs",

@@ -24,6 +24,12 @@ Table::Cell outcome_of(const Json& run) {
   return {outcome, outcome == "done" ? Color::kGreen : Color::kRed};
 }
 
+/// In words, or as it is written.
+std::string schedule_of(const Json& entry) {
+  const std::string words = text_at(entry, "words");
+  return words.empty() ? text_at(entry, "schedule") : words;
+}
+
 /// As the server writes it: in the entry's own time zone.
 std::string next_of(const Json& entry) {
   const Json& next = member(entry, "next");
@@ -49,7 +55,7 @@ Exit list_cron(Session& session) {
     const std::string state = state_of(entry);
     table.add({{text_at(entry, "name")},
                {state, state == "on" ? Color::kPlain : Color::kYellow},
-               {text_at(entry, "schedule")},
+               {schedule_of(entry)},
                {text_at(entry, "type")},
                {text_at(entry, "queue")},
                {age.empty() ? "" : age + " ago"},

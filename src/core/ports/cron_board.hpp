@@ -24,6 +24,7 @@ class CronBoard {
     std::string id;         ///< the name; of an entry without one, a digest
     bool is_named = false;  ///< it has a name
     std::string schedule;   ///< as it is written
+    std::string words;      ///< the same in words, with its zone; empty: it has no short ones
     std::string time_zone;  ///< in which its hours are meant: `UTC`
     std::string catch_up;   ///< `one`, `none` or `all`
     std::string jobtype;

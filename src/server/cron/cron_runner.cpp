@@ -292,6 +292,7 @@ CronBoard::Entry CronRunner::entry_of(const CronItem& item) const {
   Entry entry{.id = item.id,
               .is_named = item.is_named,
               .schedule = item.schedule_text,
+              .words = item.schedule.in_words().value_or(std::string()),
               .time_zone = item.schedule.zone().name(),
               .catch_up = std::string(name_of(item.catch_up)),
               .jobtype = item.jobtype,

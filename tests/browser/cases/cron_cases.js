@@ -86,10 +86,11 @@ export const cases = [
       await open("cron");
       await row(page, "nightly").waitFor();
       for (const [name, ...texts] of [
-        ["nightly", "Report", "30 4 * * *", "Europe/Berlin", "low", "04:30"],
+        ["nightly", "Report", "every day at 04:30, Berlin", "30 4 * * *", "Europe/Berlin"],
+        ["nightly", "low", "04:30 UTC+"],
         // Every five minutes there is a second in which it runs "now".
-        ["Sweep", "*/5 * * * *", "UTC", "default", /in \d/],
-        ["off/for now", "disabled", "@every 90s"],
+        ["Sweep", "every 5 minutes", "*/5 * * * *", "UTC", "default", /in \d/],
+        ["off/for now", "disabled", "every 90 seconds", "@every 90s"],
       ]) {
         for (const text of texts) await row(page, name).filter({ hasText: text }).waitFor();
       }
@@ -113,11 +114,17 @@ export const cases = [
     async run({ page, open }) {
       await open("cron");
       await page.getByRole("link", { name: "nightly" }).click();
-      const runs = page.locator(".plan li");
+      const runs = page.locator(".plan tbody tr");
       await runs.nth(4).waitFor();
       const texts = await runs.allInnerTexts();
       assert.equal(texts.length, 5);
-      for (const text of texts) assert.match(text, /^\w{3} \d{4}-\d\d-\d\d 04:30 (in |now)/);
+      for (const text of texts)
+        assert.match(
+          text,
+          /^(\w{3} \d{4}-\d\d-\d\d) 04:30 UTC\+([12])\s+\1 0[32]:30 UTC\s+(in |now)/,
+        );
+      await page.getByRole("columnheader", { name: "Europe/Berlin" }).waitFor();
+      await page.getByRole("columnheader", { name: "Your time" }).waitFor();
       await page.getByText('["all",{"format":"pdf"}]').waitFor();
       await page.getByText('{"unique_for":3600}').waitFor();
       await page.getByText("It has not run yet.").waitFor();
@@ -137,6 +144,9 @@ export const cases = [
       await client.command("ACK", { jid });
       await row(page, jid).getByText(/Done in \d/).waitFor();
       await row(page, jid).getByRole("link", { name: "Done" }).waitFor();
+      await page.getByRole("img", { name: /^1 run: 1 done, took / }).waitFor();
+      await test.open("cron");
+      await row(page, "nightly").locator(".runs rect.done").waitFor();
       const { runs } = await test.server.api("cron/nightly");
       assert.equal(runs.length, 1);
     },
@@ -180,7 +190,7 @@ export const cases = [
       await page.getByRole("link", { name: "nightly" }).click();
       await page.getByText("None while it is paused.").waitFor();
       await page.getByRole("button", { name: "Resume" }).click();
-      await page.locator(".plan li").first().waitFor();
+      await page.locator(".plan tbody tr").first().waitFor();
       assert.equal((await server.api("cron/nightly")).is_paused, false);
     },
   },

@@ -46,7 +46,7 @@ class FeatureVerbsTest(CliTest):
     def test_a_cron_entry_is_listed_run_paused_and_resumed(self):
         self.start()
         shown = self.cli("cron")
-        self.assertRegex(shown, r"(?m)^nightly report  on +30 2 \* \* \* +Report  reports +never ")
+        self.assertRegex(shown, r"(?m)^nightly report  on +every day at 02:30, Berlin +Report  ")
         self.assertRegex(shown, r"(?m) 2\d{3}-\d\d-\d\dT02:30:00\+0[12]:00$")
         shown = self.cli("cron", "run", "nightly report")
         self.assertRegex(shown, r"\Aready +job 1, jid \S+\n\Z")

@@ -49,10 +49,24 @@ Json show_run(const CronRun& run, const View& view) {
           {"problem", text_or_null(run.problem)}};
 }
 
+/// How the last runs went, oldest first: what a list draws.
+Json show_recent_runs(const CronBoard::Entry& entry, const View& view) {
+  Json recent = Json::array();
+  for (const CronRun& run : entry.runs) {
+    const Json shown = show_run(run, view);
+    recent.push_back({{"state", shown["state"]},
+                      {"outcome", shown["outcome"]},
+                      {"took_s", shown["took_s"]},
+                      {"is_refused", run.job == 0}});
+  }
+  return recent;
+}
+
 Json show_entry(const CronBoard::Entry& entry, const View& view) {
   return {{"name", entry.id},
           {"is_named", entry.is_named},
           {"schedule", entry.schedule},
+          {"words", text_or_null(entry.words)},
           {"time_zone", entry.time_zone},
           {"catch_up", entry.catch_up},
           {"type", entry.jobtype},
@@ -60,6 +74,7 @@ Json show_entry(const CronBoard::Entry& entry, const View& view) {
           {"is_enabled", entry.is_enabled},
           {"is_paused", entry.is_paused},
           {"last", entry.runs.empty() ? Json(nullptr) : show_run(entry.runs.back(), view)},
+          {"recent", show_recent_runs(entry, view)},
           {"next", show_next(entry)}};
 }
 

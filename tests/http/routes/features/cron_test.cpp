@@ -44,6 +44,15 @@ TEST_CASE("cron: an entry has its next runs in its own time zone") {
   CHECK(entry["last"] == nullptr);
 }
 
+TEST_CASE("cron: an entry has its schedule in words, or null") {
+  WebFixture web;
+  web.cron.entries = {nightly(), nightly()};
+  web.cron.entries[0].words = "every day at 02:30, Berlin";
+  const Json entries = web.read("/api/v1/cron")["entries"];
+  CHECK(entries[0]["words"] == "every day at 02:30, Berlin");
+  CHECK(entries[1]["words"] == nullptr);
+}
+
 TEST_CASE("cron: the list is paged in the order of the files") {
   WebFixture web;
   for (const char* name : {"c", "a", "b"}) {
@@ -101,6 +110,20 @@ TEST_CASE("cron: a run says what became of its job") {
   CHECK(web.get("/api/v1/finished/" + number).status == 404);
   CHECK(last()["outcome"] == "done");
   CHECK(last()["jid"] == "cron-run-1");
+}
+
+TEST_CASE("cron: the list has how the last runs went, the oldest first") {
+  WebFixture web;
+  web.cron.entries = {nightly()};
+  web.cron.entries[0].runs = {
+      {.planned = kRun, .at = kRun, .job = 0, .jid = {}, .problem = "NOTUNIQUE"}};
+  CHECK(web.post("/api/v1/cron/nightly/run").status == 201);
+  const JobId id = web.fetch("low");
+  web.now += 300ms;
+  web.acknowledge(id);
+  CHECK(web.read("/api/v1/cron")["entries"][0]["recent"] ==
+        Json{{{"state", nullptr}, {"outcome", nullptr}, {"took_s", nullptr}, {"is_refused", true}},
+             {{"state", nullptr}, {"outcome", "done"}, {"took_s", 0.3}, {"is_refused", false}}});
 }
 
 TEST_CASE("cron: the history has the newest run first, and why one was refused") {
