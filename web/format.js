@@ -111,6 +111,15 @@ export function shownTime(ms) {
   return Number.isNaN(time.getTime()) ? ms : absolute(time.toISOString()).split(" · ")[0];
 }
 
+/** "14:02 UTC+1", with the day when it is not within a day. */
+export function clock(iso) {
+  const date = new Date(iso);
+  const [day, time] = inChosenZone(date);
+  const isNear = Math.abs(serverNow() - date.getTime()) < 43200e3;
+  const words = `${isNear ? "" : `${day} `}${time.slice(0, 5)} ${zoneAt(date)}`;
+  return h("time", { datetime: iso, title: absolute(iso) }, words);
+}
+
 /** A problem as the server words it, as a sentence. */
 export const sentence = (text) =>
   `${text[0].toUpperCase()}${text.slice(1)}${/[.?!…]$/.test(text) ? "" : "."}`;

@@ -2,9 +2,10 @@ import { get, part, post } from "../api.js";
 import { h } from "../dom.js";
 import { ago, count, plural } from "../format.js";
 import { changeAll } from "../operation.js";
+import { causeOf, memberCounts, progressBar } from "../parts/batch_marks.js";
+import { graph } from "../parts/graph.js";
 import { go, link } from "../route.js";
 import {
-  STATES,
   act,
   ask,
   button,
@@ -12,13 +13,12 @@ import {
   facts,
   figure,
   head,
-  jobsLink,
   queueLink,
   section,
   stateBadge,
   table,
 } from "../ui.js";
-import { batchLink, stageBadge } from "./batches.js";
+import { STAGES, batchLink, stageBadge } from "./batches.js";
 import { args, jobLink } from "./jobs.js";
 
 const LIMIT = 20;
@@ -104,6 +104,17 @@ function actions(ctx, batch) {
 
 // ---- what it waits for ----
 
+function progress(batch) {
+  const { succeeded, total } = batch;
+  if (total === 0) return null;
+  return section(
+    "Progress",
+    h("span", { class: "dim" }, `${count(succeeded)} of ${count(total)} jobs succeeded`),
+    progressBar(batch),
+    memberCounts(batch),
+  );
+}
+
 /** The callback's job with its state. */
 function callbackJob({ job, job_state: state }) {
   if (job === null) return null;
@@ -142,8 +153,8 @@ function block({ bid }, { what, count: n, batches, ...callback }) {
       return jobs("has failed and can be retried", "have failed and can be retried");
     case "lost_members":
       return n === 1
-        ? "1 member failed permanently: accept it so the batch can succeed"
-        : `${count(n)} members failed permanently: accept them so the batch can succeed`;
+        ? "1 member failed for good: accept it to let success run"
+        : `${count(n)} members failed for good: accept them to let success run`;
     case "children":
       return children("", "still runs", "still run");
     case "lost_callback":
@@ -165,6 +176,7 @@ function waiting(batch) {
     return section(
       "Blocked by",
       null,
+      causeOf(batch, "first"),
       h("ul", { class: "blocks" }, blocks.map((each) => h("li", {}, block(batch, each)))),
     );
   const gone = callbacks.some(({ state }) => state === "gone");
@@ -227,7 +239,45 @@ function descendants({ bid, description, children, child_list: list }) {
   );
 }
 
-/** The batch among its parents and children. */
+/** The stages as the graph shows them: those that need somebody first. */
+const STAGE_ORDER = ["failed", "open", "running", "succeeded"];
+/** How many children of a batch the graph shows before it folds the rest. */
+const UNFOLDED = 7;
+
+function nodeOf(batch, children, isHere = false) {
+  const { bid, description, state, total, succeeded } = batch;
+  const { name, sign: shape, kind } = STAGES[state];
+  return {
+    key: bid,
+    name: description || bid,
+    about: `${shape} ${name} · ${count(succeeded)} of ${count(total)}`,
+    href: link(`batches/${bid}`),
+    kind,
+    isHere,
+    bar: (place) => progressBar(batch, place),
+    children,
+  };
+}
+
+/** The nodes below a batch: some of its children, and one that stands for the others. */
+function nodesBelow({ bid, children, child_list: list }) {
+  const rank = ({ state }) => STAGE_ORDER.indexOf(state);
+  const shown = [...list].sort((a, b) => rank(a) - rank(b)).slice(0, UNFOLDED);
+  const nodes = shown.map((each) => nodeOf(each, nodesBelow(each)));
+  const more = children - shown.length;
+  if (more <= 0) return nodes;
+  const text = shown.length > 0 ? `and ${count(more)} more` : plural(more, "child", "children");
+  const fold = {
+    key: `${bid} more`,
+    name: text,
+    href: link("batches", { parent: bid }),
+    kind: "fold",
+    children: [],
+  };
+  return [...nodes, fold];
+}
+
+/** The batch among its parents and children, as a graph and as a list. */
 function family(batch) {
   const { ancestors, children, parent_bid: parent } = batch;
   if (ancestors.length + children === 0 && !parent) return null;
@@ -235,11 +285,23 @@ function family(batch) {
     (inner, each) => node(batchLink(each), each, h("ul", {}, inner)),
     node(h("strong", {}, "this batch"), batch, descendants(batch)),
   );
+  const root = ancestors.reduceRight(
+    (inner, each) => nodeOf(each, [inner]),
+    nodeOf(batch, nodesBelow(batch), true),
+  );
   return section(
     "Parents and children",
     null,
     parent && ancestors.length === 0 && h("p", { class: "dim" }, `Its parent ${parent} is gone.`),
-    h("ul", { class: "family" }, tree),
+    root.children.length > 0 && [
+      graph("Parents and children", root),
+      h(
+        "details",
+        {},
+        h("summary", {}, "As a list"),
+        h("ul", { class: "family" }, tree),
+      ),
+    ],
   );
 }
 
@@ -268,18 +330,10 @@ function noMembers({ total, pending, state }) {
 }
 
 function openMembers(batch, jobs) {
-  const { bid, pending, members: counts } = batch;
-  const states = MEMBER_STATES.filter((state) => counts[state] > 0);
+  const { bid, pending } = batch;
   return section(
     `Open members (${count(pending)})`,
     pending > 0 && h("a", { href: link("jobs", { bid, state: "any" }) }, "Show all"),
-    states.length > 0 &&
-      facts(
-        states.map((state) => [
-          STATES[state].name,
-          jobsLink(counts[state], { bid, state }, `${state} member`),
-        ]),
-      ),
     jobs.length > 0
       ? table(
           "Open members",
@@ -317,13 +371,12 @@ export default {
         ["Name", h("code", {}, bid)],
         parent && ["Parent", h("a", { href: link(`batches/${parent}`) }, parent)],
         ["Jobs", count(batch.total)],
-        ["Pending", count(batch.pending)],
         ["Failed", count(batch.failed)],
-        ["Lost", count(batch.lost)],
         ["Created", ago(batch.created_at)],
         batch.idle_at && ["Expires if unused", ago(batch.idle_at)],
         batch.forgotten_at && ["Deleted", ago(batch.forgotten_at)],
       ]),
+      progress(batch),
       waiting(batch),
       callbacks(batch),
       family(batch),

@@ -1,6 +1,7 @@
 import { get } from "../api.js";
 import { h } from "../dom.js";
 import { ago, count } from "../format.js";
+import { causeOf, memberCounts, progressBar } from "../parts/batch_marks.js";
 import { link } from "../route.js";
 import { badge, empty, figure, head, pager, table } from "../ui.js";
 
@@ -35,29 +36,35 @@ export const stageBadge = (stage) => {
 export const batchLink = ({ bid, description }) =>
   h("a", { href: link(`batches/${bid}`), class: "name", title: bid }, description || bid);
 
-const number = (n, kind = "") =>
-  figure(h("span", { class: n > 0 ? kind : "zero" }, count(n)));
+const number = (n) => figure(h("span", { class: n > 0 ? "" : "zero" }, count(n)));
 
-export const COLUMNS = [
+const COLUMNS = [
   ["Batch", "wide"],
   ["State"],
-  ["Jobs", "n"],
-  ["Pending", "n"],
-  ["Failed", "n"],
+  ["Jobs", "bars"],
   ["Children", "n"],
   ["Created", "n"],
 ];
 
-export function row(batch) {
-  const { bid, description } = batch;
+function row(batch) {
+  const { bid, description, total } = batch;
   return h(
     "tr",
     { "data-key": bid },
-    h("td", { class: "wide" }, batchLink(batch), description && h("div", { class: "dim" }, bid)),
+    h(
+      "td",
+      { class: "wide" },
+      batchLink(batch),
+      description && h("div", { class: "dim" }, bid),
+      causeOf(batch),
+    ),
     h("td", {}, stageBadge(batch.state)),
-    number(batch.total),
-    number(batch.pending),
-    number(batch.failed, "bad"),
+    h(
+      "td",
+      { class: "bars" },
+      total > 0 && [`${count(batch.succeeded)} of ${count(total)}`, progressBar(batch)],
+      total > 0 ? memberCounts(batch) : h("span", { class: "none" }, "none"),
+    ),
     number(batch.children),
     figure(ago(batch.created_at)),
   );

@@ -9,6 +9,14 @@ Color color_of(const std::string& state) {
   return state == "succeeded" ? Color::kGreen : Color::kPlain;
 }
 
+/// Why it has not succeeded yet; red where somebody has to act.
+Table::Cell cause_of(const Json& batch, std::int64_t now_ms) {
+  const Json& cause = member(batch, "cause");
+  const std::string wait = wait_at(cause, "next_at", now_ms);
+  const std::string next = wait.empty() ? "" : ", the next in " + wait;
+  return {text_at(cause, "text") + next, is_at(cause, "is_blocked") ? Color::kRed : Color::kPlain};
+}
+
 }  // namespace
 
 Exit list_batches(Session& session) {
@@ -26,7 +34,8 @@ Exit list_batches(Session& session) {
                {"failed", kRight},
                {"children", kRight},
                {"created", kRight},
-               {"description"}});
+               {"description"},
+               {"cause"}});
   for (const Json& batch : member(rows->document, "batches")) {
     const std::string its_state = text_at(batch, "state");
     table.add({{text_at(batch, "bid")},
@@ -36,7 +45,8 @@ Exit list_batches(Session& session) {
                {figure_at(batch, "failed"), Color::kRed},
                {figure_at(batch, "children")},
                {age_at(batch, "created_at", rows->now_ms) + " ago"},
-               {text_at(batch, "description")}});
+               {text_at(batch, "description")},
+               cause_of(batch, rows->now_ms)});
   }
   return show_rows(session, *rows, table,
                    state.empty() ? "there are no batches" : "there are no such batches");

@@ -79,6 +79,15 @@ Json show_callbacks(const JobBatch& batch, const View& view) {
   return callbacks;
 }
 
+Json count_members(const JobBatch& batch, const View& view) {
+  Json counts;
+  for (const JobState state : {JobState::kReserved, JobState::kRetrying, JobState::kDead,
+                               JobState::kScheduled, JobState::kReady}) {
+    counts[http::name_of(state)] = view.orders().members().of(batch.id, state).size();
+  }
+  return counts;
+}
+
 /// What keeps the batch from its success, in the order in which it is waited for.
 class Blocks {
  public:
@@ -142,15 +151,6 @@ class Blocks {
   const View& view_;
   Json list_ = Json::array();
 };
-
-Json count_members(const JobBatch& batch, const View& view) {
-  Json counts;
-  for (const JobState state : {JobState::kReserved, JobState::kRetrying, JobState::kDead,
-                               JobState::kScheduled, JobState::kReady}) {
-    counts[http::name_of(state)] = view.orders().members().of(batch.id, state).size();
-  }
-  return counts;
-}
 
 /// The parent, its parent and so on; the outermost first.
 Json show_ancestors(const JobBatch& batch, const View& view) {
@@ -241,7 +241,10 @@ Json row_of(const JobBatch& batch, const View& view) {
           {"created_at", show_time(added.created_at, view.wall_clock())},
           {"total", fields.total},
           {"pending", fields.pending},
+          {"succeeded", fields.total - std::min(fields.total, fields.pending + fields.lost)},
           {"failed", fields.failed()},
+          {"lost", fields.lost},
+          {"members", count_members(batch, view)},
           {"children", fields.children}};
 }
 
@@ -255,10 +258,8 @@ Json detail_of(const JobBatch& batch, const View& view) {
   detail["forgotten_at"] = is_committed ? show_time(deadline, view.wall_clock()) : Json(nullptr);
   detail["failing"] = fields.failing;
   detail["unexecuted"] = fields.unexecuted;
-  detail["lost"] = fields.lost;
   detail["callbacks"] = show_callbacks(batch, view);
   detail["blocked_by"] = Blocks(batch, view).list();
-  detail["members"] = count_members(batch, view);
   detail["ancestors"] = show_ancestors(batch, view);
   detail["child_list"] = Descendants(view).list(batch.id);
   return detail;

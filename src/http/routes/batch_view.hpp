@@ -24,7 +24,8 @@ enum class BatchStage {
 [[nodiscard]] const char* name_of(BatchStage stage);
 [[nodiscard]] std::optional<BatchStage> parse_stage(std::string_view name);
 
-/// The batch as a row of a list.
+/// The batch as a row of a list, without its cause. The cost does not depend on how many members it
+/// has.
 [[nodiscard]] Json row_of(const JobBatch& batch, const View& view);
 
 /// All that is known of the batch.

@@ -7,6 +7,7 @@
 #include "core/model/features/bid.hpp"
 #include "http/kit/input.hpp"
 #include "http/kit/text.hpp"
+#include "http/routes/batch_cause.hpp"
 #include "http/routes/batch_view.hpp"
 #include "http/routes/handlers.hpp"
 
@@ -49,7 +50,8 @@ Outcome<BatchSearch> read_batch_search(const Request& request) {
 /// A page of the list, newest first.
 class BatchPage {
  public:
-  BatchPage(const BatchSearch& list, const View& view) : search_(list), view_(view) {}
+  BatchPage(const BatchSearch& list, const Call& call)
+      : search_(list), site_(call.site), view_(call.site.broker.view()), now_(call.moment.now) {}
 
   Json collect() {
     if (search_.parent == 0) {
@@ -78,12 +80,18 @@ class BatchPage {
       --end;
       const JobBatch& batch = view_.batches().at(slot_of(*end));
       const bool is_asked = !search_.stage || stage_of(batch.fields, view_) == *search_.stage;
-      if (is_asked) rows_.push_back(row_of(batch, view_));
+      if (is_asked) add(batch);
     }
+  }
+  void add(const JobBatch& batch) {
+    rows_.push_back(row_of(batch, view_));
+    rows_.back()["cause"] = show_cause(batch, site_, now_, kCauseStepsOfRow);
   }
 
   const BatchSearch& search_;
+  const Site& site_;
   const View& view_;
+  Time now_;
   Json rows_ = Json::array();
   Json next_ = nullptr;
 };
@@ -116,13 +124,15 @@ Response change_members(const Call& call, std::vector<JobState> states, Mutation
 Response list_batches(const Call& call) {
   const Outcome<BatchSearch> list = read_batch_search(call.request);
   if (!list) return refuse(400, list.error().text);
-  return {.body = dump(BatchPage(*list, call.site.broker.view()).collect())};
+  return {.body = dump(BatchPage(*list, call).collect())};
 }
 
 Response show_batch(const Call& call) {
   const JobBatch* const batch = find_batch(call);
   if (batch == nullptr) return say_no_batch();
-  return {.body = dump(detail_of(*batch, call.site.broker.view()))};
+  Json detail = detail_of(*batch, call.site.broker.view());
+  detail["cause"] = show_cause(*batch, call.site, call.moment.now, kCauseSteps);
+  return {.body = dump(detail)};
 }
 
 Response retry_batch(const Call& call) {

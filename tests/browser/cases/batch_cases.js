@@ -36,6 +36,9 @@ async function family(test) {
   return { client, parent, bid, child };
 }
 
+/** The row of a batch: the causes of others may name it too. */
+const batchRow = (page, name) =>
+  page.locator("tbody tr", { has: page.locator("td.wide > a", { hasText: name }) });
 const shown = (page, name) => page.locator("section", { hasText: name });
 const api = (test, bid) => test.server.api(`batches/${bid}`);
 const press = (page, name) => page.getByRole("button", { name }).click();
@@ -58,19 +61,19 @@ export const cases = [
       const { bid } = await family(test);
       const { page } = test;
       await test.open("batches");
-      await row(page, "import of May").waitFor();
-      assert.deepEqual(await page.locator("tbody td.wide a").allTextContents(), [
+      await batchRow(page, "import of May").waitFor();
+      assert.deepEqual(await page.locator("tbody td.wide > a").allTextContents(), [
         "a part",
         "import of May",
         "the night",
       ]);
       await page.getByRole("navigation", { name: "States" }).getByText("Open").click();
-      await gone(row(page, "import of May"));
+      await gone(batchRow(page, "import of May"));
       await row(page, "a part").waitFor();
       await page.getByRole("navigation", { name: "States" }).getByText("Succeeded").click();
       await page.getByText("No batch is succeeded.").waitFor();
       await page.getByRole("navigation", { name: "States" }).getByText("All").click();
-      await row(page, "import of May").getByRole("link").click();
+      await batchRow(page, "import of May").getByRole("link", { name: "import of May" }).click();
       await page.locator("h1", { hasText: "import of May" }).waitFor();
       assert.ok(page.url().endsWith(`batches/${bid}`));
     },
@@ -104,18 +107,20 @@ export const cases = [
         "4 members that have not run yet",
         "1 child that still runs: a part",
         "2 members that have failed and can be retried",
-        "1 member failed permanently: accept it so the batch can succeed",
+        "1 member failed for good: accept it to let success run",
       ]);
       const tree = page.locator(".family");
+      await page.getByText("As a list").click();
       assert.deepEqual(await tree.getByRole("link").allTextContents(), ["the night", "a part"]);
       await row(page, "not due yet").first().waitFor();
-      await page.getByRole("link", { name: "1 dead member" }).waitFor();
-      await page.getByRole("link", { name: "2 ready members" }).click();
+      await page.getByRole("link", { name: "1 dead" }).waitFor();
+      await page.getByRole("link", { name: "2 ready" }).click();
       await page.getByText(`Batch: ${bid}`).waitFor();
       await row(page, "ready-002").waitFor();
       assert.equal(await page.locator("tbody tr").count(), 2);
       await page.getByRole("link", { name: "Member" }).first().click();
       await page.getByRole("link", { name: bid }).click();
+      await page.getByText("As a list").click();
       await tree.getByRole("link", { name: "a part" }).click();
       await shown(page, "Blocked by").getByText("has not committed it").waitFor();
       await page.locator(".facts").getByRole("link", { name: bid }).waitFor();
@@ -135,6 +140,7 @@ export const cases = [
       const { page } = test;
       await test.open(`batches/${top}`);
       const tree = page.locator(".family");
+      await page.getByText("As a list").click();
       await tree.getByRole("link", { name: "level 8", exact: true }).waitFor();
       assert.deepEqual(
         (await tree.getByRole("link").allTextContents()).slice(0, 10),
@@ -145,6 +151,92 @@ export const cases = [
       await tree.getByRole("link", { name: "3 more of top" }).click();
       await row(page, "part 22").waitFor();
       assert.equal(await page.locator("tbody tr").count(), 23);
+    },
+  },
+  {
+    title: "a batch says why it has not succeeded, in the list and on its page",
+    async run(test) {
+      const client = await faktory(test, "worker-1");
+      const make = (more) => client.command("BATCH NEW", { success: job("Done"), ...more });
+      const top = await make({ description: "the night" });
+      const part = await make({ description: "a part", parent_bid: top });
+      await member(client, part, "ready-001");
+      await member(client, part, "ready-002");
+      for (const bid of [top, part]) await client.command("BATCH COMMIT", bid);
+      const pause = { method: "POST", headers: { "Content-Type": "application/json" } };
+      await fetch(`${test.server.base}api/v1/queues/members/pause`, pause);
+      const { page } = test;
+      await test.open("batches");
+      const blocked = "2 Member jobs in members, which is paused.";
+      await batchRow(page, "a part").getByText(`Blocked by ${blocked}`).waitFor();
+      await batchRow(page, "the night")
+        .getByText(`Blocked by child batch a part: blocked by ${blocked}`)
+        .waitFor();
+      const jobs = batchRow(page, "a part").locator(".parts li");
+      assert.deepEqual(await jobs.allInnerTexts(), ["● 2 ready"]);
+      await batchRow(page, "the night").locator(".cause a", { hasText: "a part" }).click();
+      await page.locator("h1", { hasText: "a part" }).waitFor();
+      await shown(page, "Blocked by").locator(".cause a", { hasText: "members" }).click();
+      await page.locator("h1", { hasText: "members" }).waitFor();
+    },
+  },
+  {
+    title: "members that retry say when the first of them is due, with its zone",
+    async run(test) {
+      const client = await faktory(test, "worker-1");
+      const bid = await client.command("BATCH NEW", { success: job("Done") });
+      await member(client, bid, "fails-001");
+      await client.fail("members", "Timeout", "after 3 s");
+      await client.command("BATCH COMMIT", bid);
+      const { page } = test;
+      await test.open(`batches/${bid}`);
+      await page
+        .getByText(/Waits for 1 member that retries, the next at \d\d:\d\d UTC\./)
+        .waitFor();
+    },
+  },
+  {
+    title: "the graph of batches is walked by the keyboard, panned by the mouse, and folds",
+    async run(test) {
+      const client = await faktory(test);
+      const make = (description, parent) =>
+        client.command("BATCH NEW", { success: job("Done"), description, parent_bid: parent });
+      const top = await make("top");
+      const here = await make("here", top);
+      for (let i = 1; i <= 30; i += 1) await make(`part ${i}`, here);
+      const { page } = test;
+      await page.setViewportSize({ width: 700, height: 700 });
+      await test.open(`batches/${here}`);
+      const area = page.locator(".graph");
+      const focused = () =>
+        page.evaluate(() => document.activeElement.querySelector("text")?.textContent);
+      await area.locator(".node").first().waitFor();
+      assert.equal(await area.locator(".node").count(), 10);
+      await area.getByText("and 23 more").waitFor();
+      await area.locator(".here").focus();
+      await page.keyboard.press("ArrowRight");
+      assert.match(await focused(), /^part [45]$/);
+      await page.keyboard.press("ArrowUp");
+      assert.match(await focused(), /^part [34]$/);
+      await page.keyboard.press("ArrowLeft");
+      assert.equal(await focused(), "here");
+      await page.keyboard.press("ArrowLeft");
+      assert.equal(await focused(), "top");
+      const scrolled = () => area.evaluate((node) => node.scrollLeft);
+      await area.evaluate((node) => node.scrollTo(0, 0));
+      await area.scrollIntoViewIfNeeded();
+      const { x, y, width } = await area.boundingBox();
+      await page.mouse.move(x + width / 2, y + 200);
+      await page.mouse.down();
+      await page.mouse.move(x + width / 2 - 50, y + 200, { steps: 5 });
+      await page.mouse.up();
+      await until(async () => (await scrolled()) === 50, "it is panned");
+      assert.ok(page.url().endsWith(`batches/${here}`));
+      await area.locator(".node", { hasText: "top" }).focus();
+      await page.keyboard.press("Enter");
+      await page.locator("h1", { hasText: "top" }).waitFor();
+      await page.locator(".graph").getByText("and 23 more").click();
+      await row(page, "part 30").waitFor();
     },
   },
   {
@@ -175,6 +267,7 @@ export const cases = [
       await client.command("BATCH NEW", { description, parent_bid: bid, ...more });
       const { page } = test;
       await test.open(`batches/${bid}`);
+      await page.getByText("As a list").click();
       await page.locator(".family").waitFor();
       assert.equal((await page.locator("h1").innerText()).includes("y".repeat(120)), true);
       const own = page.locator(".family > li > :first-child");
@@ -252,7 +345,7 @@ export const cases = [
       await page.getByText("It ended without success and will not run again.").waitFor();
       await agree(page, "Accept 1 member");
       await page.getByText("1 member accepted.").waitFor();
-      await shown(page, "Blocked by").getByText("its success callback").waitFor();
+      await shown(page, "Blocked by").locator("li", { hasText: "its success callback" }).waitFor();
       const { jid } = await client.fetch("callbacks");
       await client.command("ACK", { jid });
       await page.locator("h1 .badge", { hasText: "Succeeded" }).waitFor();
@@ -269,7 +362,7 @@ export const cases = [
       const { page } = test;
       await test.open(`batches/${bid}`);
       await shown(page, "Blocked by").getByText("retry that job").waitFor();
-      await shown(page, "Blocked by").getByRole("link", { name: /^job/ }).click();
+      await shown(page, "Blocked by").locator("li a").click();
       await page.locator("h1", { hasText: "Done" }).waitFor();
       await page.getByText("success callback of").waitFor();
     },
@@ -285,8 +378,8 @@ export const cases = [
       await page.getByText("6 jobs will run as plain jobs").waitFor();
       await agree(page, "Delete the batch");
       await page.getByText(`Batch ${bid} was deleted.`).waitFor();
-      await row(page, "the night").waitFor();
-      assert.equal(await row(page, "import of May").count(), 0);
+      await batchRow(page, "the night").waitFor();
+      assert.equal(await batchRow(page, "import of May").count(), 0);
       assert.equal((await test.server.api("queues/members")).ready, 3);
       await test.open(`batches/${bid}`);
       await page.getByText("There is no such batch").waitFor();
@@ -329,7 +422,7 @@ export const cases = [
       await page.locator(".tiles").waitFor();
       await page.keyboard.press("g");
       await page.keyboard.press("b");
-      await row(page, "import of May").waitFor();
+      await batchRow(page, "import of May").waitFor();
       await page.keyboard.press("j");
       await page.keyboard.press("j");
       await page.keyboard.press("Enter");

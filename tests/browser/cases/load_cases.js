@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { fill } from "../helpers.js";
 
 /** Those that ask the most. */
-const PAGES = ["", "queues/mail", "types", "workers"];
+const PAGES = ["", "queues/mail", "types", "workers", "batches", "cron"];
 const REQUESTS_MAX = 20;
 const BYTES_MAX = 120 * 1024;
 

@@ -36,7 +36,8 @@ class FeatureVerbsTest(CliTest):
         bid = client.command("BATCH NEW " + text)
         client.push("member-01", "mail", custom={"bid": bid})
         shown = self.cli("batches")
-        self.assertRegex(shown, rf"(?m)^{bid}  open +1 +1 +0 +0 +\d+s ago  import of\\n2026$")
+        row = rf"(?m)^{bid}  open +1 +1 +0 +0 +\d+s ago  import of\\n2026  Waits for its client"
+        self.assertRegex(shown, row)
         self.assertEqual(self.json("batches", "--state=failed")["batches"], [])
         self.assertEqual(self.json("batches", "--state=open")["batches"][0]["bid"], bid)
         client.command("BATCH NEW " + text)
