@@ -17,10 +17,18 @@ export function short(n) {
   return `${(n / 1e9).toFixed(1)}G`;
 }
 
-export function rate(perSecond) {
-  if (perSecond === 0) return "0/s";
-  if (perSecond < 0.1) return `${(perSecond * 60).toFixed(1)}/min`;
-  return perSecond < 100 ? `${perSecond.toFixed(1)}/s` : `${short(Math.round(perSecond))}/s`;
+const SLOW_PER_S = 0.1;
+
+/** The unit in which numbers per second are read best, all of them: that of the largest. */
+export const rateUnit = (numbers) =>
+  Math.max(0, ...numbers) < SLOW_PER_S && numbers.some((each) => each > 0) ? "min" : "s";
+
+/** "4.2/s", or in another unit "0.3/min". */
+export function rate(perSecond, unit = rateUnit([perSecond])) {
+  const n = unit === "min" ? perSecond * 60 : perSecond;
+  if (n === 0) return `0/${unit}`;
+  if (n < 0.05) return `< 0.1/${unit}`;
+  return n < 100 ? `${n.toFixed(1)}/${unit}` : `${short(Math.round(n))}/${unit}`;
 }
 
 const UNITS = [

@@ -162,9 +162,9 @@ export function sortLink(to, params, { sort, order }, [key, title], rising) {
 
 export const figure = (...what) => h("td", { class: "n" }, ...what);
 
-/** A cell with a rate, dim when it is none. */
-export const speed = (perSecond, kind = "") =>
-  figure(h("span", { class: perSecond > 0 ? kind : "zero" }, rate(perSecond)));
+/** A cell with a rate, dim when it is none. `unit` is that of its column: see `rateUnit`. */
+export const speed = (perSecond, unit, kind = "") =>
+  figure(h("span", { class: perSecond > 0 ? kind : "zero" }, rate(perSecond, unit)));
 
 export const empty = (text, ...more) => h("div", { class: "empty" }, h("p", {}, text), more);
 

@@ -1,7 +1,7 @@
 import { get, part } from "../api.js";
 import { chart } from "../chart.js";
 import { h } from "../dom.js";
-import { age, count, rate, sentence, short } from "../format.js";
+import { age, count, rate, rateUnit, sentence, short } from "../format.js";
 import { noteHealth } from "../health.js";
 import { clusterSections } from "../nodes.js";
 import {
@@ -181,6 +181,7 @@ function attention({ attention: all, attention_left_out: more, oldest_ready: old
 }
 
 function worst(queues) {
+  const unit = rateUnit(queues.map((each) => each.processed_per_s));
   const rows = queues.map((each) =>
     h(
       "tr",
@@ -193,7 +194,7 @@ function worst(queues) {
       ),
       figure(count(each.ready)),
       figure(age(each.oldest_ready_at)),
-      figure(rate(each.processed_per_s)),
+      figure(rate(each.processed_per_s, unit)),
     ),
   );
   return section(

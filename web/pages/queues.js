@@ -1,7 +1,7 @@
 import { get, part, post } from "../api.js";
 import { spark } from "../chart.js";
 import { h } from "../dom.js";
-import { age, count, none, plural } from "../format.js";
+import { age, count, none, plural, rateUnit } from "../format.js";
 import { follow } from "../operation.js";
 import { link, replace } from "../route.js";
 import { choices } from "../parts/series.js";
@@ -120,7 +120,7 @@ export async function remove(ctx, queue) {
 }
 
 
-function row(ctx, queue) {
+function row(ctx, queue, units) {
   const { name } = queue;
   const jobs = (state) =>
     figure(
@@ -145,9 +145,9 @@ function row(ctx, queue) {
     jobs("scheduled"),
     jobs("retrying"),
     jobs("dead"),
-    speed(queue.enqueued_per_s),
-    speed(queue.processed_per_s),
-    speed(queue.failed_per_s, "bad"),
+    speed(queue.enqueued_per_s, units.enqueued),
+    speed(queue.processed_per_s, units.processed),
+    speed(queue.failed_per_s, units.failed, "bad"),
     figure(queue.recent?.some(Boolean) ? spark(queue.recent, "good") : none()),
     acts(
       ctx,
@@ -158,7 +158,7 @@ function row(ctx, queue) {
 }
 
 /** The sums over all queues, those on other pages included. */
-function sums(total, totals) {
+function sums(total, totals, units) {
   const jobs = (state) =>
     figure(jobsLink(totals[state], { state }, `${state} job`, " of all queues"));
   return h(
@@ -168,9 +168,9 @@ function sums(total, totals) {
     jobs("ready"),
     h("td"),
     ["reserved", "scheduled", "retrying", "dead"].map(jobs),
-    speed(totals.enqueued_per_s),
-    speed(totals.processed_per_s),
-    speed(totals.failed_per_s, "bad"),
+    speed(totals.enqueued_per_s, units.enqueued),
+    speed(totals.processed_per_s, units.processed),
+    speed(totals.failed_per_s, units.failed, "bad"),
     h("td"),
     h("td"),
   );
@@ -222,6 +222,12 @@ export default {
   load,
   render(ctx, { queues, total, totals, next }) {
     const { params } = ctx;
+    const units = Object.fromEntries(
+      ["enqueued", "processed", "failed"].map((name) => [
+        name,
+        rateUnit(queues.map((each) => each[`${name}_per_s`])),
+      ]),
+    );
     const asListed = { ...params, cursor: "", order: "" };
     const matched = `${count(queues.length)}${next || params.cursor ? "+" : ""} of ${count(total)}`;
     const filter = h("input", {
@@ -241,9 +247,9 @@ export default {
               ["Last 15 min", "n"],
               ["", "acts"],
             ],
-            queues.map((each) => row(ctx, each)),
+            queues.map((each) => row(ctx, each, units)),
             "cards",
-            !params.match && sums(total, totals), // they are of all queues
+            !params.match && sums(total, totals, units), // they are of all queues
           )
         : params.match
           ? empty(`No queue has “${params.match}” in its name.`)

@@ -2,7 +2,7 @@
 import { get, part } from "../api.js";
 import { add } from "../breakdown.js";
 import { h } from "../dom.js";
-import { ago, count, none, plural, span } from "../format.js";
+import { ago, count, none, plural, rateUnit, span } from "../format.js";
 import { link, replace } from "../route.js";
 import { button, empty, figure, head, jobsLink, sortLink, speed, table } from "../ui.js";
 
@@ -116,7 +116,7 @@ export function share({ processed, failed }) {
   return h("span", { class: failed > 0 ? "bad" : "zero", title }, words);
 }
 
-function row(each, atLeast) {
+function row(each, atLeast, units) {
   const { type } = each;
   const jobs = (n, state, what) =>
     figure(atLeast, jobsLink(n, { state, type }, what, ` of type ${type}`));
@@ -132,8 +132,8 @@ function row(each, atLeast) {
         type,
       ),
     ),
-    speed(each.processed_per_s),
-    speed(each.failed_per_s, "bad"),
+    speed(each.processed_per_s, units.processed),
+    speed(each.failed_per_s, units.failed, "bad"),
     figure(share(each)),
     seconds(each.run_p50_s),
     seconds(each.run_p95_s),
@@ -191,6 +191,10 @@ export default {
       "aria-label": "Filter types by name",
       oninput: ({ target }) => replace(link("types", { ...params, match: target.value })),
     });
+    const units = {
+      processed: rateUnit(shown.map((each) => each.processed_per_s)),
+      failed: rateUnit(shown.map((each) => each.failed_per_s)),
+    };
     const columns = COLUMNS.map((each) => [
       sortLink("types", params, orderOf(params), each, "type"),
       each[2],
@@ -201,7 +205,7 @@ export default {
         ? table(
             "Types of jobs",
             columns,
-            shown.map((each) => row(each, found.isCounted ? null : "≥ ")),
+            shown.map((each) => row(each, found.isCounted ? null : "≥ ", units)),
             "cards",
           )
         : empty(

@@ -48,6 +48,25 @@ export const cases = [
     },
   },
   {
+    title: "rates in a column have one unit",
+    async run(test) {
+      const client = await fill(test);
+      for (let i = 100; i < 160; i += 1) {
+        await client.push(`quick-${i}`, "Quick", "quick");
+        await client.fetch("quick");
+        await client.command("ACK", { jid: `quick-${i}` });
+      }
+      const { page } = test;
+      await test.open("types");
+      await row(page, "Quick").getByText(/^[1-9].*\/s$/).waitFor();
+      for (const column of [2, 3]) {
+        const rates = await page.locator(`tbody td:nth-child(${column})`).allInnerTexts();
+        const units = new Set(rates.map((each) => each.split("/")[1]));
+        assert.equal(units.size, 1, rates.join(" "));
+      }
+    },
+  },
+  {
     title: "types are sorted and filtered",
     async run(test) {
       await fill(test);
