@@ -315,9 +315,9 @@ function member(job) {
     h(
       "td",
       { class: "wide args" },
-      args(job),
       job.error &&
         h("div", { class: "error" }, h("strong", {}, job.error.type), " ", job.error.message),
+      args(job),
     ),
     figure(ago(job.created_at)),
   );
@@ -337,7 +337,7 @@ function openMembers(batch, jobs) {
     jobs.length > 0
       ? table(
           "Open members",
-          [["Job"], ["State"], ["Queue"], ["Arguments", "wide"], ["Created", "n"]],
+          [["Job"], ["State"], ["Queue"], ["Error, arguments", "wide"], ["Created", "n"]],
           jobs.map(member),
           "cards",
         )

@@ -369,8 +369,6 @@ function row(ctx, jobs, job, state, canSelect) {
     h(
       "td",
       { class: "wide args" },
-      args(job),
-      job.progress && h("div", { class: "told" }, progressOf(job.progress)),
       error &&
         h(
           "div",
@@ -381,6 +379,8 @@ function row(ctx, jobs, job, state, canSelect) {
           " ",
           h("span", { class: "dim" }, `(${failures(job)})`),
         ),
+      args(job),
+      job.progress && h("div", { class: "told" }, progressOf(job.progress)),
       hasExpired(job) && h("div", { class: "dim" }, "expired ", ago(job.expires_at)),
       job.reservation &&
         h(
@@ -462,7 +462,7 @@ export default {
       ...(canSelect ? [[h("label", { class: "check" }, all), "check"]] : []),
       ["Job"],
       ["Queue"],
-      ["Arguments", "wide"],
+      [state === "retrying" || state === "dead" ? "Error, arguments" : "Arguments", "wide"],
       [WHEN[state], "n"],
     ];
     return [

@@ -103,7 +103,7 @@ function historyChart(days, shown, today, params) {
       format: short,
       summary: `The last ${days} days: ${sum(processed)} processed, ${sum(failed)} of them failed.`,
       series: [
-        { label: "Processed", color: "bar", values: processed },
+        { label: "Processed", color: "good", values: processed },
         { label: "Failed", color: "bad", values: failed },
       ],
     }),

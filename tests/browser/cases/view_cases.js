@@ -209,6 +209,37 @@ export const cases = [
     },
   },
   {
+    title: "an error comes before the arguments, and Delete stands apart from Retry",
+    async run(test) {
+      await fill(test);
+      const { page } = test;
+      await test.open("jobs?state=dead");
+      assert.match(await row(page, "Dies").innerText(), /KeyError\s+no key[^]*\["y"\]/);
+      const right = async (name) => {
+        const { x, width } = await page.getByRole("button", { name }).boundingBox();
+        return [x, x + width];
+      };
+      const [[begin], [, end]] = [await right(/^Delete/), await right(/^Move/)];
+      assert.ok(begin - end > 16, `${begin - end} px apart`);
+    },
+  },
+  {
+    title: "the first column of a wide table takes no more than a third",
+    async run(test) {
+      await fill(test);
+      const { page } = test;
+      await page.setViewportSize({ width: 1440, height: 900 });
+      for (const target of ["queues", "types", "batches", "cron"]) {
+        await test.open(target);
+        await page.locator("main:not([aria-busy=true]) > :not(.loading)").first().waitFor();
+        const parts = await page.locator(".scroll tr > :first-child").evaluateAll((all) =>
+          all.map((each) => each.getBoundingClientRect().width / innerWidth),
+        );
+        for (const part of parts) assert.ok(part < 0.34, `${target}: ${part}`);
+      }
+    },
+  },
+  {
     title: "on a phone the bar of what is selected stays in view",
     async run(test) {
       const client = await faktory(test);
