@@ -1,7 +1,7 @@
 import { get, part } from "../api.js";
-import { chart } from "../chart.js";
+import { chart, spark } from "../chart.js";
 import { h } from "../dom.js";
-import { age, count, rate, rateUnit, sentence, short } from "../format.js";
+import { age, count, plural, rate, rateUnit, sentence, short } from "../format.js";
 import { noteHealth } from "../health.js";
 import { clusterSections } from "../nodes.js";
 import {
@@ -21,7 +21,18 @@ import { STATES, figure, pausedBadge, queueLink, section, sign, table } from "..
 const DAYS = [7, 30, 90, 180];
 const DAYS_USUAL = 30;
 
-const tile = (name, value, sub, href, kind) =>
+/** How many points a line of a tile has. */
+const SPARK_POINTS = 60;
+/** The colour of each line. */
+const INKS = {
+  processed: "good",
+  failed: "bad",
+  enqueued: "ready",
+  reserved: "running",
+  dead: "bad",
+};
+
+const tile = (name, value, sub, href, kind, line) =>
   h(
     "div",
     { class: `tile ${kind ?? ""}` },
@@ -33,31 +44,81 @@ const tile = (name, value, sub, href, kind) =>
     ),
     href ? h("a", { class: "value", href }, value) : h("span", { class: "value" }, value),
     h("span", { class: "sub" }, sub),
+    line,
   );
 
-function tiles({ jobs, per_s: perSecond, totals, today }) {
+/** The mean of each part, so that a short line shows the whole time. */
+function thinned(values) {
+  const size = Math.ceil(values.length / SPARK_POINTS);
+  const parts = [];
+  for (let end = values.length; end > 0; end -= size) {
+    const part = values.slice(Math.max(0, end - size), end);
+    parts.unshift(part.reduce((all, each) => all + each, 0) / part.length);
+  }
+  return parts;
+}
+
+/** A line of the last 15 minutes by name; nothing before there are two points. */
+function lineOf({ members, samples }, speeds) {
+  return (name) => {
+    const column = members.indexOf(name);
+    const values = speeds[name] ?? (column < 0 ? [] : samples.map((each) => each[column]));
+    return values.length > 1 && spark(thinned(values), INKS[name] ?? name);
+  };
+}
+
+function workersTile({ workers, busy_workers: busy, jobs }) {
+  const share = busy === null ? "" : `${Math.round((100 * busy) / workers)} % busy, `;
+  const sub = workers === 0 ? "none connected" : share + plural(jobs.reserved, "job");
+  return tile("Workers", short(workers), sub, link("workers"));
+}
+
+function tiles(overview, trend, speeds) {
+  const { jobs, per_s: perSecond, totals, today } = overview;
+  const line = lineOf(trend, speeds);
+  const unit = rateUnit(Object.values(perSecond));
   const state = (name, sub) =>
-    tile(STATES[name].name, short(jobs[name]), sub, link("jobs", { state: name }), name);
+    tile(
+      STATES[name].name,
+      short(jobs[name]),
+      sub,
+      link("jobs", { state: name }),
+      name,
+      line(name),
+    );
   return h(
     "div",
     { class: "tiles" },
     tile(
       "Processed",
-      rate(perSecond.processed),
+      rate(perSecond.processed, unit),
       `${short(totals.processed)} total, ${short(today.processed)} today`,
+      null,
+      null,
+      line("processed"),
     ),
     tile(
       "Failed",
-      rate(perSecond.failed),
+      rate(perSecond.failed, unit),
       `${short(totals.failed)} total, ${short(today.failed)} today`,
       link("errors"),
+      null,
+      line("failed"),
     ),
-    tile("Enqueued", rate(perSecond.enqueued), `${short(totals.enqueued)} since the start`),
+    tile(
+      "Enqueued",
+      rate(perSecond.enqueued, unit),
+      `${short(totals.enqueued)} since the start`,
+      null,
+      null,
+      line("enqueued"),
+    ),
     state("ready", "waiting for a worker"),
-    state("reserved", "running"),
+    state("reserved", "held by workers"),
     state("scheduled", "not due yet"),
     state("retrying", "will be retried"),
     state("dead", "out of retries"),
+    workersTile(overview),
   );
 }
 
@@ -256,10 +317,12 @@ export default {
     const { health } = overview;
     const { params } = ctx;
     if (!trend) return [headline(health), clusterSections(cluster)];
+    const speeds = speedsNow(trend.samples);
     return [
       headline(health),
       ctx.state.isFirstRun && options && firstRun(ctx, overview, options),
-      tiles(overview),
+      attention(overview),
+      tiles(overview, trend, speeds),
       chartSection(
         params,
         series,
@@ -271,11 +334,7 @@ export default {
             "Jobs per second",
             // The shortest span has points every two seconds too.
             spanOf(params) === "15m"
-              ? {
-                  ...speedsNow(trend.samples),
-                  since: series.finished_since,
-                  marks: series.marks,
-                }
+              ? { ...speeds, since: series.finished_since, marks: series.marks }
               : speedsOf(series),
           ),
           lengthChart("server", "Queue latency", series, "wait"),
@@ -284,15 +343,10 @@ export default {
       h(
         "div",
         { class: "pair" },
-        attention(overview),
         worst(queues.queues.filter((each) => each.ready > 0)),
-      ),
-      h(
-        "div",
-        { class: "pair" },
         readyChart("server", series),
-        historyChart(Number(params.days ?? DAYS_USUAL), history.days, history.today, params),
       ),
+      historyChart(Number(params.days ?? DAYS_USUAL), history.days, history.today, params),
       clusterSections(cluster),
     ];
   },

@@ -1,3 +1,4 @@
+#include <absl/container/flat_hash_set.h>
 
 #include "base/number.hpp"
 #include "http/kit/input.hpp"
@@ -70,6 +71,19 @@ Json show_day(std::int32_t day, std::uint64_t processed, std::uint64_t failed) {
   return {{"day", name_of_day(day)}, {"processed", processed}, {"failed", failed}};
 }
 
+/// Those that hold a job; null: too many jobs are reserved to look at all of them.
+Json count_busy_workers(const View& view) {
+  constexpr std::size_t kLookedAtMax = 1'000;
+  absl::flat_hash_set<std::string_view> busy;
+  const ScanEnd end =
+      view.jobs().scan({.state = JobState::kReserved}, {}, kLookedAtMax, [&](const Job& job) {
+        const std::string& wid = job.reservation()->wid;
+        if (view.workers().contains(wid)) busy.insert(wid);
+        return true;
+      });
+  return end.next ? Json(nullptr) : Json(busy.size());
+}
+
 std::string write_overview(const Site& site, const Situation& situation) {
   const View& view = site.broker.view();
   const CountersChanged& counters = view.counters();
@@ -85,6 +99,7 @@ std::string write_overview(const Site& site, const Situation& situation) {
       {"processed", rates.processed}, {"failed", rates.failed}, {"enqueued", rates.enqueued}};
   shown["queues"] = view.queues().by_creation().size();
   shown["workers"] = view.workers().size();
+  shown["busy_workers"] = count_busy_workers(view);
   const TrafficFacts traffic = site.traffic();
   shown["connections"] = {{"beanstalk", traffic.beanstalk_connections},
                           {"faktory", traffic.faktory_connections}};
@@ -152,11 +167,12 @@ Response show_trend(const Call& call) {
     const auto at = std::chrono::floor<std::chrono::milliseconds>(wall.time_since_epoch());
     if (at.count() <= *since_ms) continue;
     samples.push_back({at.count(), sample.processed, sample.failed, sample.enqueued, sample.ready,
-                       sample.reserved});
+                       sample.reserved, sample.scheduled, sample.retrying, sample.dead});
   }
-  return {.body =
-              dump({{"members", {"at_ms", "processed", "failed", "enqueued", "ready", "reserved"}},
-                    {"samples", std::move(samples)}})};
+  return {.body = dump({{"members",
+                         {"at_ms", "processed", "failed", "enqueued", "ready", "reserved",
+                          "scheduled", "retrying", "dead"}},
+                        {"samples", std::move(samples)}})};
 }
 
 Response show_history(const Call& call) {

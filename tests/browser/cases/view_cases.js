@@ -209,6 +209,18 @@ export const cases = [
     },
   },
   {
+    title: "the overview has Attention first, and tiles with lines and with the workers",
+    async run(test) {
+      await fill(test);
+      const { page } = test;
+      await test.open("");
+      await until(async () => (await page.locator(".tile .spark").count()) === 8, "all lines");
+      await page.locator(".tile", { hasText: "Workers" }).getByText("100 % busy, 1 job").waitFor();
+      const top = async (what) => (await page.locator(what).first().boundingBox()).y;
+      assert.ok((await top(".attention")) < (await top(".tiles")));
+    },
+  },
+  {
     title: "an error comes before the arguments, and Delete stands apart from Retry",
     async run(test) {
       await fill(test);

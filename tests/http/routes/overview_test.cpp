@@ -68,6 +68,22 @@ TEST_CASE("overview: health in one sentence, and what needs attention") {
   CHECK(shown["oldest_ready"]["queue"] == "mail");
 }
 
+TEST_CASE("overview: workers that hold a job are busy, up to a thousand jobs") {
+  WebFixture web;
+  web.worker("w2");
+  web.push("A");
+  CHECK(web.read("/api/v1/overview")["busy_workers"] == 0);
+  web.fetch();
+  const Json one = web.read("/api/v1/overview");
+  CHECK(one["workers"] == 2);
+  CHECK(one["busy_workers"] == 1);
+  for (int i = 0; i < 1'000; ++i) {
+    web.push("A");
+    web.fetch();
+  }
+  CHECK(web.read("/api/v1/overview")["busy_workers"].is_null());
+}
+
 TEST_CASE("history: days within the limit only") {
   WebFixture web;
   web.fail("Mail", "x");

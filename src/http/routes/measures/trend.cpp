@@ -19,7 +19,10 @@ void Trend::note(const View& view, Time now) {
                       .failed = counters.failed,
                       .enqueued = view.tally().jobs_put,
                       .ready = view.orders().count(JobState::kReady),
-                      .reserved = view.orders().count(JobState::kReserved)});
+                      .reserved = view.orders().count(JobState::kReserved),
+                      .scheduled = view.orders().count(JobState::kScheduled),
+                      .retrying = view.orders().count(JobState::kRetrying),
+                      .dead = view.orders().count(JobState::kDead)});
   if (samples_.size() > kSamplesMax) samples_.pop_front();
 }
 

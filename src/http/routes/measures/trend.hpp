@@ -21,6 +21,9 @@ class Trend {
     std::uint64_t enqueued = 0;
     std::uint64_t ready = 0;
     std::uint64_t reserved = 0;
+    std::uint64_t scheduled = 0;
+    std::uint64_t retrying = 0;
+    std::uint64_t dead = 0;
   };
 
   /// Takes a sample if one is due. To be called at least every `kInterval`.
