@@ -16,6 +16,8 @@ export function beanstalk({ server, clients }) {
 
 export const LATE = "2099-01-01T00:00:00Z";
 export const row = (page, text) => page.locator("tbody tr", { hasText: text });
+/** Opens the fields of the filters in place of the line, or closes them. */
+export const turnFields = (page) => page.locator(".fields summary").click();
 export const gone = (locator) => locator.waitFor({ state: "detached" });
 export const counts = async ({ server }) => (await server.api("overview")).jobs;
 

@@ -126,6 +126,24 @@ function queryLine(ctx, jobs) {
   );
 }
 
+/** Whether there are fields in place of the line: the first job matters more than both of them. */
+const KEPT = "millrace.fields";
+let hasFields = false;
+try {
+  hasFields = localStorage.getItem(KEPT) === "open";
+} catch {
+  // A browser that stores nothing begins with the line.
+}
+
+function keepFields({ target: { open } }) {
+  hasFields = open;
+  try {
+    localStorage.setItem(KEPT, open ? "open" : "");
+  } catch {
+    // Without storage the choice lasts until the page is closed.
+  }
+}
+
 /** A labelled field of a form of filters. */
 export const filterField = (name, title, more) =>
   h(
@@ -172,5 +190,11 @@ export function filters(ctx, jobs) {
       h("span", {}, [title, valueOf(name, params)].filter(Boolean).join(": ")),
       h("span", { "aria-label": "remove" }, " ✕"),
     );
-  return filterForm(queryLine(ctx, jobs), FILTERS.map(field), MORE.map(chip));
+  const fields = h(
+    "details",
+    { class: "fields", open: hasFields, ontoggle: keepFields },
+    h("summary", {}, "Fields"),
+    h("div", { class: "filters" }, FILTERS.map(field)),
+  );
+  return filterForm(queryLine(ctx, jobs), fields, MORE.map(chip));
 }

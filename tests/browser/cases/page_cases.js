@@ -1,7 +1,17 @@
 // What the pages must do. Each case has a server and a browser of its own.
 import assert from "node:assert/strict";
 import { violations } from "../axe.js";
-import { LATE, beanstalk, counts, faktory, fill, gone, row, until } from "../helpers.js";
+import {
+  LATE,
+  beanstalk,
+  counts,
+  faktory,
+  fill,
+  gone,
+  row,
+  turnFields,
+  until,
+} from "../helpers.js";
 
 const PAGES = [
   "",
@@ -117,6 +127,7 @@ export const cases = [
         await client.push(`many-${1000 + i}`, i % 3 === 0 ? "Keep" : "Drop", "mail");
       const { page } = test;
       await test.open("jobs?state=ready");
+      await turnFields(page);
       await page.getByLabel("Type").fill("Drop");
       await page.getByLabel("Type").press("Enter");
       await page.getByRole("button", { name: "Delete all that match" }).click();
@@ -373,6 +384,7 @@ export const cases = [
       await test.open("jobs?state=dead&older_than_s=soon");
       await page.getByText("must be a duration like 90s, 30m, 2h or 7d").waitFor();
       assert.equal(await page.getByRole("button", { name: /all/ }).count(), 0);
+      await turnFields(page);
       await page.getByLabel("Older than").fill("");
       await page.getByLabel("Older than").press("Enter");
       await row(page, "Dies").waitFor();
@@ -494,6 +506,7 @@ export const cases = [
       await page.getByText("No scheduled jobs.").waitFor();
       await page.goBack();
       await page.getByText("1 job selected:").waitFor();
+      await turnFields(page);
       await page.getByLabel("Queue").fill("mail");
       await page.getByLabel("Queue").press("Enter");
       await page.getByText("Select jobs, or change").waitFor();

@@ -1,7 +1,7 @@
 // The line in which jobs are searched.
 import assert from "node:assert/strict";
 import { violations } from "../axe.js";
-import { faktory, fill, gone, row, until } from "../helpers.js";
+import { faktory, fill, gone, row, turnFields, until } from "../helpers.js";
 
 const line = (page) => page.getByLabel("Query", { exact: true });
 
@@ -16,7 +16,7 @@ const untilValue = (field, text) =>
 
 export const cases = [
   {
-    title: "a query has all filters in one line, and the fields below show them",
+    title: "a query has all filters in one line, and the fields that replace it show them",
     async run(test) {
       const { client } = await fill(test);
       await client.push("space-001", "Fails", "broken");
@@ -28,10 +28,15 @@ export const cases = [
       assert.equal(await page.locator("tbody tr").count(), 1);
       await untilValue(page.getByLabel("Error"), '"no more"');
       await untilValue(page.getByLabel("Type"), "Fa*");
+      await turnFields(page);
+      assert.equal(await line(page).isVisible(), false);
       await page.getByLabel("Error").fill("after 3");
       await page.getByLabel("Error").press("Enter");
       await row(page, "after 3 s").waitFor();
       await untilValue(line(page), 'state:retrying queue:broken type:Fa* error:"after 3"');
+      await page.reload();
+      await page.getByLabel("Error").waitFor();
+      await turnFields(page);
       await search(page, "state:dead age>0s");
       await page.getByText("must be a duration").waitFor();
     },
@@ -138,6 +143,7 @@ export const cases = [
       const { page } = test;
       await test.open("jobs?state=ready");
       await row(page, "two").waitFor();
+      await turnFields(page);
       await page.getByLabel("Queue").fill("one");
       await page.getByLabel("Queue").press("Enter");
       await gone(row(page, "two"));

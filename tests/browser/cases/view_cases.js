@@ -1,6 +1,6 @@
 // What is on the screen and where: scroll, focus, narrow screens, and much of something.
 import assert from "node:assert/strict";
-import { beanstalk, counts, faktory, fill, gone, row, until } from "../helpers.js";
+import { beanstalk, counts, faktory, fill, gone, row, turnFields, until } from "../helpers.js";
 
 const isInView = (locator) =>
   locator.evaluate((node) => {
@@ -182,6 +182,7 @@ export const cases = [
         await route.continue();
       });
       await test.open("jobs?state=ready");
+      await turnFields(page);
       await page.getByLabel("Queue").fill("left");
       await page.getByRole("button", { name: "Delete all 2" }).click();
       await until(async () => page.url().endsWith("&queue=left"), "the filter in the address");
@@ -206,6 +207,23 @@ export const cases = [
       await gone(page.getByRole("dialog"));
       await row(page, "Dies").waitFor();
       assert.equal((await counts(test)).ready, 3);
+    },
+  },
+  {
+    title: "on a phone the first job is in view, and the fields of the filters are opened",
+    async run(test) {
+      await fill(test);
+      const { page } = test;
+      await page.setViewportSize({ width: 390, height: 844 });
+      await test.open("jobs?state=dead");
+      const { y, height } = await row(page, "Dies").boundingBox();
+      assert.ok(y + height < 844, `it ends at ${y + height}`);
+      assert.equal(await page.getByLabel("Queue", { exact: true }).isVisible(), false);
+      await turnFields(page);
+      await page.getByLabel("Queue", { exact: true }).fill("other");
+      await page.keyboard.press("Enter");
+      await page.getByText("No dead job matches.").waitFor();
+      assert.equal(await page.getByLabel("Queue", { exact: true }).isVisible(), true);
     },
   },
   {
