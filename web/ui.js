@@ -7,7 +7,7 @@ import { ago, count, none, plural, rate } from "./format.js";
 /** Each state has a shape besides its colour. "A ready job " + `says` is a sentence. */
 export const STATES = {
   ready: { sign: "●", name: "Ready", says: "waits in its queue for a worker" },
-  reserved: { sign: "▶", name: "Reserved", says: "is being run by a worker" },
+  reserved: { sign: "▶", name: "Running", says: "is being run by a worker" },
   scheduled: { sign: "◷", name: "Scheduled", says: "enters its queue when it is due" },
   retrying: { sign: "↻", name: "Retrying", says: "failed and will be retried" },
   dead: {
@@ -16,6 +16,9 @@ export const STATES = {
     says: "is out of retries, or was killed or buried",
   },
 };
+
+/** "running job" */
+export const jobIn = (state) => `${STATES[state].name.toLowerCase()} job`;
 
 /** A shape that screen readers skip. */
 export const sign = (shape, kind = "") =>

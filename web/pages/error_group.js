@@ -12,6 +12,7 @@ import {
   empty,
   figure,
   head,
+  jobIn,
   jobsLink,
   queueLink,
   section,
@@ -137,13 +138,13 @@ function sample(job) {
   );
 }
 
-/** "12 ready, 1 reserved": the jobs that were retried and have not ended; null: there are none. */
+/** "12 ready, 1 running": the jobs that were retried and have not ended; null: there are none. */
 function retried(states, query, atLeast) {
   const left = AGAIN.filter((state) => states[state] > 0);
   const shown = left.map((state, i) => [
     i > 0 && ", ",
     atLeast,
-    jobsLink(states[state], { state, ...query }, `${state} job`, " that was retried"),
+    jobsLink(states[state], { state, ...query }, jobIn(state), " that was retried"),
     ` ${NAMES[state].name.toLowerCase()}`,
   ]);
   return left.length > 0 ? shown : null;
@@ -240,7 +241,7 @@ export default {
       !ctx.isReadOnly &&
       button(`${VERBS[action]} all`, () => changeAll(action, those, what, after(action)), { kind });
     const jobs = (state) =>
-      jobsLink(states[state], { state, group, type }, `${state} job`, ` with this error`);
+      jobsLink(states[state], { state, group, type }, jobIn(state), ` with this error`);
     return [
       crumbs,
       head(

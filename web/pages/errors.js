@@ -13,6 +13,7 @@ import {
   empty,
   figure,
   head,
+  jobIn,
   jobsLink,
   pager,
   queueLinks,
@@ -116,7 +117,7 @@ function row(ctx, group) {
     jobsLink(
       group[state],
       { state, group: group.group },
-      `${state} job`,
+      jobIn(state),
       ` with ${group.type}`,
     );
   const types = group.types.slice(0, TYPES_SHOWN).map(cut).join(", ");

@@ -9,6 +9,7 @@ import {
   facts,
   figure,
   head,
+  jobIn,
   jobsLink,
   pager,
   pausedBadge,
@@ -59,12 +60,12 @@ function drains({ ready, enqueued_per_s: comes, processed_per_s: goes, is_paused
 
 function about(queue) {
   const { name } = queue;
-  const jobs = (state, n) => jobsLink(n, { state, queue: name }, `${state} job`);
+  const jobs = (state, n) => jobsLink(n, { state, queue: name }, jobIn(state));
   const drain = drains(queue);
   return facts([
     ["Ready", [jobs("ready", queue.ready), drain && h("div", { class: "dim" }, drain)]],
     ["Oldest", age(queue.oldest_ready_at)],
-    ["Reserved", jobs("reserved", queue.reserved)],
+    ["Running", jobs("reserved", queue.reserved)],
     ["Scheduled", jobs("scheduled", queue.scheduled)],
     ["Retrying", jobs("retrying", queue.retrying)],
     ["Dead", jobs("dead", queue.dead)],

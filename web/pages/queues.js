@@ -13,6 +13,7 @@ import {
   empty,
   figure,
   head,
+  jobIn,
   jobsLink,
   pager,
   pausedBadge,
@@ -27,7 +28,7 @@ const COLUMNS = [
   ["name", "Queue", "wide"],
   ["ready", "Ready", "n"],
   ["oldest", "Oldest", "n"],
-  ["reserved", "Reserved", "n"],
+  ["reserved", "Running", "n"],
   ["scheduled", "Scheduled", "n"],
   ["retrying", "Retrying", "n"],
   ["dead", "Dead", "n"],
@@ -94,7 +95,7 @@ export async function clear(ctx, queue) {
     title: `Clear ${name}?`,
     text:
       `${number(ready, "ready")} will be deleted permanently. ` +
-      "Scheduled, retrying, reserved and dead jobs stay.",
+      "Scheduled, retrying, running and dead jobs stay.",
     verb: `Delete ${number(ready, "ready")}`,
     typed: ready,
   });
@@ -109,7 +110,7 @@ export async function remove(ctx, queue) {
     text:
       `${number(ready, "ready")}, ${number(scheduled, "scheduled")}, ` +
       `${number(retrying, "retrying")} and ${number(dead, "dead")} will be deleted ` +
-      "permanently. Reserved jobs stay, and the queue stays while it has any.",
+      "permanently. Running jobs stay, and the queue stays while it has any.",
     verb:
       all === 0
         ? "Delete the empty queue"
@@ -124,7 +125,7 @@ function row(ctx, queue, units) {
   const { name } = queue;
   const jobs = (state) =>
     figure(
-      jobsLink(queue[state], { state, queue: name }, `${state} job`, ` of ${name}`),
+      jobsLink(queue[state], { state, queue: name }, jobIn(state), ` of ${name}`),
     );
   const act1 = (verb, run, key, kind, disabled) =>
     button(verb, () => run(ctx, queue), { kind, disabled, label: `${verb} ${name}`, key });
@@ -160,7 +161,7 @@ function row(ctx, queue, units) {
 /** The sums over all queues, those on other pages included. */
 function sums(total, totals, units) {
   const jobs = (state) =>
-    figure(jobsLink(totals[state], { state }, `${state} job`, " of all queues"));
+    figure(jobsLink(totals[state], { state }, jobIn(state), " of all queues"));
   return h(
     "tr",
     { "data-key": "totals" },

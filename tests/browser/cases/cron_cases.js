@@ -140,7 +140,7 @@ export const cases = [
       await row(page, "by hand").getByText("Ready").waitFor();
       const client = await faktory(test, "worker-1");
       const { jid } = await client.fetch("low");
-      await row(page, jid).getByText("Reserved").waitFor();
+      await row(page, jid).getByText("Running").waitFor();
       await client.command("ACK", { jid });
       await row(page, jid).getByText(/Done in \d/).waitFor();
       await row(page, jid).getByRole("link", { name: "Done" }).waitFor();
