@@ -114,6 +114,8 @@ const placeOf = (chart, at) => {
   return ((at - begin) / (end - begin || 1)) * WIDTH;
 };
 
+const zoneOf = (seconds) => zoneAt(new Date(seconds * 1000));
+
 /** Those within the time that the chart shows. */
 function marksIn(chart) {
   const [begin, end] = limits(chart);
@@ -127,11 +129,11 @@ function timeIn(chart, seconds) {
   return end - begin > LONG_S ? `${day} ${time.slice(0, 5)}` : time;
 }
 
-/** "2026-11-24 UTC" for a day, else a time. */
+/** "2026-11-24 UTC" for a day, else a time; with its zone. */
 function moment(chart, i) {
   const at = chart.times[i];
   if (at === undefined) return "";
-  return chart.isDays ? `${dayOf(at)} UTC` : timeIn(chart, at);
+  return chart.isDays ? `${dayOf(at)} UTC` : `${timeIn(chart, at)} ${zoneOf(at)}`;
 }
 
 function drawing({ chart, at, pin, off }, xs) {

@@ -247,7 +247,7 @@ export const cases = [
       await speeds.locator("svg").hover();
       // A line without width counts as hidden.
       await speeds.locator("path.at").waitFor({ state: "attached" });
-      await speeds.locator(".legend").getByText(/^\d\d:\d\d:\d\d$/).waitFor();
+      await speeds.locator(".legend").getByText(/^\d\d:\d\d:\d\d UTC$/).waitFor();
     },
   },
   {
