@@ -28,8 +28,8 @@ inline constexpr std::array<std::string_view, 4> kOutcomeWords = {"done", "dropp
 inline constexpr std::array<std::string_view, 3> kCronActionWords = {"run", "pause", "resume"};
 inline constexpr std::array<std::string_view, 2> kQueueActionWords = {"clear", "delete"};
 inline constexpr std::array<std::string_view, 2> kWorkerActionWords = {"quiet", "stop"};
-inline constexpr std::array<std::string_view, 4> kBatchActionWords = {"retry", "discard", "accept",
-                                                                      "delete"};
+inline constexpr std::array<std::string_view, 5> kBatchActionWords = {"show", "retry", "discard",
+                                                                      "accept", "delete"};
 inline constexpr std::array<std::string_view, 1> kLockActionWords = {"free"};
 inline constexpr std::array<std::string_view, 2> kFormatWords = {"text", "json"};
 inline constexpr std::array<std::string_view, 2> kThrottleActionWords = {"set", "reset"};

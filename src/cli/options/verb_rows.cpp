@@ -169,16 +169,18 @@ constexpr std::array kVerbRows = {
             kServer | kWatch,
             list_errors,
             kShown},
-    VerbRow{"batches",
-            "List batches, newest first, or change one",
-            {VerbWord{"ACTION",
-                      "retry its dead members, discard those that have not ended, accept failed "
-                      "ones as succeeded, or delete it",
-                      Number::kOptional, ValueHint{.words = kBatchActionWords}},
-             VerbWord{"BID", "The batch", Number::kOptional}},
-            kServer | kRows | kBatches | kAgreed | kWatch,
-            list_batches,
-            kActed},
+    VerbRow{
+        "batches",
+        "List batches, newest first, or show or change one",
+        {VerbWord{
+             "ACTION",
+             "show it, retry its dead members, discard those that have not ended, accept failed "
+             "ones as succeeded, or delete it",
+             Number::kOptional, ValueHint{.words = kBatchActionWords}},
+         VerbWord{"BID", "The batch", Number::kOptional}},
+        kServer | kRows | kBatches | kAgreed | kWatch,
+        list_batches,
+        kActed},
     VerbRow{"cron",
             "List cron entries, or run, pause or resume one",
             {VerbWord{"ACTION", "run, pause or resume; without it, entries are listed",

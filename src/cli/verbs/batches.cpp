@@ -1,3 +1,6 @@
+#include <string>
+#include <utility>
+
 #include "cli/members.hpp"
 #include "cli/verbs/verbs.hpp"
 
@@ -17,10 +20,57 @@ Table::Cell cause_of(const Json& batch, std::int64_t now_ms) {
   return {text_at(cause, "text") + next, is_at(cause, "is_blocked") ? Color::kRed : Color::kPlain};
 }
 
+std::string cause_text(const Json& batch, std::int64_t now_ms) {
+  const std::string text = cause_of(batch, now_ms).text;
+  return text.empty() ? "none: it has succeeded" : text;
+}
+
+/// "12 running, 40 ready, 3 dead"
+std::string members_text(const Json& batch) {
+  const Json& counts = member(batch, "members");
+  const std::pair<const char*, const char*> kParts[] = {{"reserved", "running"},
+                                                        {"ready", "ready"},
+                                                        {"scheduled", "scheduled"},
+                                                        {"retrying", "retrying"},
+                                                        {"dead", "dead"}};
+  std::string text = figure_at(batch, "succeeded") + " succeeded";
+  for (const auto& [name, word] : kParts) {
+    if (count_at(counts, name) > 0) text += ", " + figure_at(counts, name) + " " + word;
+  }
+  if (count_at(batch, "lost") > 0) text += ", " + figure_at(batch, "lost") + " failed for good";
+  return text;
+}
+
+Exit show_batch(Session& session, const std::string& bid) {
+  const Reply<Answer> answer = session.api.get("batches/" + path_part(bid));
+  if (!answer) return session.fail(answer.error());
+  const Json& batch = answer->json;
+  if (session.choice.is_json) {
+    session.print(batch);
+    return Exit::kDone;
+  }
+  Console& console = session.console;
+  const auto print = [&](const char* title, const std::string& text) {
+    if (!text.empty()) console.print_member(title, text);
+  };
+  print("bid", text_at(batch, "bid"));
+  print("description", text_at(batch, "description"));
+  print("state", text_at(batch, "state"));
+  print("cause", cause_text(batch, answer->now_ms));
+  print("jobs", figure_at(batch, "total"));
+  print("members", members_text(batch));
+  print("children", figure_at(batch, "children"));
+  print("parent", text_at(batch, "parent_bid"));
+  print("created", text_at(batch, "created_at"));
+  return Exit::kDone;
+}
+
 }  // namespace
 
 Exit list_batches(Session& session) {
-  if (!session.choice.words.empty()) return act(session, "batches", "BID");
+  const auto& words = session.choice.words;
+  if (words.size() > 1 && words.front() == "show") return show_batch(session, words[1]);
+  if (!words.empty()) return act(session, "batches", "BID");
   constexpr auto kRight = Table::Side::kRight;
   std::string target = "batches?limit=200";
   const std::string& state = session.choice.batch_state;

@@ -38,6 +38,11 @@ class FeatureVerbsTest(CliTest):
         shown = self.cli("batches")
         row = rf"(?m)^{bid}  open +1 +1 +0 +0 +\d+s ago  import of\\n2026  Waits for its client"
         self.assertRegex(shown, row)
+        shown = self.cli("batches", "show", bid)
+        self.assertRegex(shown, r"(?m)^cause +Waits for its client to commit it$")
+        self.assertRegex(shown, r"(?m)^members +0 succeeded, 1 ready$")
+        self.assertEqual(self.json("batches", "show", bid)["bid"], bid)
+        self.assertIn("no such batch", self.refusal("batches", "show", "b-none"))
         self.assertEqual(self.json("batches", "--state=failed")["batches"], [])
         self.assertEqual(self.json("batches", "--state=open")["batches"][0]["bid"], bid)
         client.command("BATCH NEW " + text)
