@@ -1,14 +1,8 @@
 #include "server/cluster/node_reporter.hpp"
 
-#include <array>
-#include <asio/generic/stream_protocol.hpp>
 #include <asio/io_context.hpp>
-#include <asio/ssl/stream.hpp>
-#include <asio/steady_timer.hpp>
-#include <asio/write.hpp>
 #include <memory>
 #include <optional>
-#include <system_error>
 
 #include "http/kit/node_report.hpp"
 
@@ -23,75 +17,6 @@ std::string write_request(const Address& leader, const NodeReporter::Signed& sig
 
 }  // namespace
 
-/// A report on its way.
-class NodeReporter::Sending : public std::enable_shared_from_this<Sending> {
-  using Socket = asio::generic::stream_protocol::socket;
-
-  /// A handler, which goes on with `next`.
-  template <typename Next>
-  auto step(Next next) {
-    return [self = shared_from_this(), next](const std::error_code& problem, std::size_t = 0) {
-      problem || self->is_over_ ? self->end() : next();
-    };
-  }
-
- public:
-  Sending(asio::io_context& context, const Address& leader, const Signed& report)
-      : socket_(context),
-        timer_(context),
-        tls_(report.tls),
-        request_(write_request(leader, report)) {
-    if (tls_) stream_.emplace(socket_, tls_->open_to(leader.host));
-  }
-
-  void begin(const SocketName& to) {
-    timer_.expires_after(kReportMax);
-    timer_.async_wait([self = shared_from_this()](const std::error_code&) { self->end(); });
-    socket_.async_connect(Socket::endpoint_type(&to.storage, to.size),
-                          step([this] { tls_ ? shake_hands() : send(socket_); }));
-  }
-
-  [[nodiscard]] bool is_over() const { return is_over_; }
-
-  /// Why the server that was reached is not trusted; empty: it is, or there was no handshake.
-  [[nodiscard]] const std::string& distrust() const { return distrust_; }
-
-  void end() {
-    std::error_code ignored;
-    is_over_ = true;
-    timer_.cancel();
-    socket_.close(ignored);
-  }
-
- private:
-  /// Nothing is sent to a server that is not trusted.
-  void shake_hands() {
-    stream_->async_handshake(asio::ssl::stream_base::client, step([this] {
-                               const auto checked = tls_->check_peer(stream_->native_handle());
-                               if (checked) return send(*stream_);
-                               distrust_ = checked.error().text;
-                               end();
-                             }));
-  }
-
-  /// Waits for the answer, since what is sent to a connection that is closed at once may be lost.
-  template <typename Stream>
-  void send(Stream& stream) {
-    asio::async_write(stream, asio::buffer(request_), step([this, &stream] {
-                        stream.async_read_some(asio::buffer(answer_), step([this] { end(); }));
-                      }));
-  }
-
-  Socket socket_;
-  asio::steady_timer timer_;
-  const std::shared_ptr<const TlsContext> tls_;  ///< shared: see `Signed`
-  std::optional<asio::ssl::stream<Socket&>> stream_;
-  const std::string request_;
-  std::array<char, 256> answer_{};
-  std::string distrust_;
-  bool is_over_ = false;
-};
-
 NodeReporter::~NodeReporter() {
   if (sending_) sending_->end();
 }
@@ -101,7 +26,10 @@ void NodeReporter::work(const std::optional<Address>& leader, Time now,
   if (now < next_) return;
   if (sending_ && leader != leader_) sending_->end();
   if (sending_ && !sending_->is_over()) return;
-  if (const auto sent = std::exchange(sending_, nullptr)) distrust_ = sent->distrust();
+  if (const auto sent = std::exchange(sending_, nullptr)) {
+    distrust_ = sent->distrust();
+    if (!distrust_.empty()) distrust_ += "; see --ca";
+  }
   if (leader != leader_ || is_out_of_reach_) {
     leader_ = leader;
     is_out_of_reach_ = false;
@@ -116,8 +44,13 @@ void NodeReporter::work(const std::optional<Address>& leader, Time now,
   is_out_of_reach_ = !is_found || !may_reach_(lookup_.name());
   if (is_out_of_reach_) return;
   next_ = now + kReportInterval;
+  Signed report = make();
   // Shared with its handlers, which may run after its end.
-  sending_ = std::make_shared<Sending>(poller_.context(), *leader_, make());
+  sending_ = std::make_shared<HttpPost>(
+      poller_.context(), HttpPost::Options{.host = leader_->host,
+                                           .tls = std::move(report.tls),
+                                           .request = write_request(*leader_, report),
+                                           .time_max = kReportMax});
   sending_->begin(lookup_.name());
 }
 

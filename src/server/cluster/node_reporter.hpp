@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "server/net/address.hpp"
+#include "server/net/http_post.hpp"
 #include "server/net/poller.hpp"
 #include "server/net/tls.hpp"
 #include "server/relay/name_lookup.hpp"
@@ -47,8 +48,6 @@ class NodeReporter {
   [[nodiscard]] const std::string& distrust() const { return distrust_; }
 
  private:
-  class Sending;
-
   Poller& poller_;
   NameLookup lookup_;
   const MayReach may_reach_;
@@ -56,7 +55,7 @@ class NodeReporter {
   std::string distrust_;
   std::optional<Address> leader_;  ///< that the lookup is of
   Time next_{};
-  std::shared_ptr<Sending> sending_;  ///< shared with its handlers
+  std::shared_ptr<HttpPost> sending_;  ///< shared with its handlers
 };
 
 inline constexpr Duration kReportInterval = std::chrono::seconds(1);

@@ -20,6 +20,15 @@ constexpr std::string_view kForm = "2:";
 
 }  // namespace
 
+std::string hmac_of(std::string_view key, std::string_view text) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned size = 0;
+  CHECK(HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
+             reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data(),
+             &size) != nullptr);
+  return hex_of({reinterpret_cast<const char*>(digest.data()), size});
+}
+
 ReportKey::ReportKey(std::string_view password) {
   if (password.empty()) return;
   CHECK(EVP_PBE_scrypt(password.data(), password.size(),
@@ -28,12 +37,8 @@ ReportKey::ReportKey(std::string_view password) {
 }
 
 std::string ReportKey::sign(std::string_view report) const {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned size = 0;
-  CHECK(HMAC(EVP_sha256(), key_.data(), static_cast<int>(key_.size()),
-             reinterpret_cast<const unsigned char*>(report.data()), report.size(), digest.data(),
-             &size) != nullptr);
-  return std::string(kForm) + hex_of({reinterpret_cast<const char*>(digest.data()), size});
+  const std::string_view key(reinterpret_cast<const char*>(key_.data()), key_.size());
+  return std::string(kForm) + hmac_of(key, report);
 }
 
 }  // namespace millrace::server

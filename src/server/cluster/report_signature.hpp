@@ -6,6 +6,9 @@
 
 namespace millrace::server {
 
+/// HMAC-SHA-256, as 64 hexadecimal digits.
+[[nodiscard]] std::string hmac_of(std::string_view key, std::string_view text);
+
 /// What the reports of nodes are signed with. It comes from the password by scrypt, which takes a
 /// tenth of a second and 32 MiB: so does each guess of somebody who has captured a report. Without
 /// a password anybody can sign, and nothing takes long.

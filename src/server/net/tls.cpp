@@ -48,6 +48,13 @@ Outcome<TlsContext> TlsContext::load(const std::string& certificate_file,
   return Outcome<TlsContext>(std::move(context));
 }
 
+TlsContext TlsContext::client() {
+  TlsContext context(SSL_CTX_new(TLS_client_method()));
+  CHECK(context.get() != nullptr);
+  (void)context.trust({});
+  return context;
+}
+
 Outcome<Done> TlsContext::trust(const std::string& ca_file) {
   outgoing_.reset(SSL_CTX_new(TLS_client_method()));
   SSL_CTX* const raw = outgoing_.get();
@@ -83,7 +90,7 @@ Outcome<Done> TlsContext::check_peer(SSL* stream) const {
   const long verified = SSL_get_verify_result(stream);
   if (verified == X509_V_OK) return Done{};
   return Problem{std::string("its certificate is not trusted: ") +
-                 X509_verify_cert_error_string(verified) + "; see --ca"};
+                 X509_verify_cert_error_string(verified)};
 }
 
 TlsStream::TlsStream(const TlsContext& context)

@@ -21,6 +21,9 @@ class TlsContext {
   [[nodiscard]] static Outcome<TlsContext> load(const std::string& certificate_file,
                                                 const std::string& key_file);
 
+  /// Without a certificate: only for `open_to`, with those of the system.
+  [[nodiscard]] static TlsContext client();
+
   /// The other servers that share a log may speak TLS with us as clients from now on. What they
   /// show is checked with the certificates in this PEM file; empty: with those of the system.
   [[nodiscard]] Outcome<Done> trust(const std::string& ca_file);
