@@ -208,6 +208,7 @@ class ApiTest(WebTest):
         again = self.web.post("/api/v1" + path + "/cancel")
         self.assertEqual(again[0], 409)
         self.seen.add(("post", "/operations/{id}/cancel"))
+        self.check("get", "/workers/{wid}", "/workers/worker-1")
         self.check("post", "/workers/quiet", body={"wid": "worker-1"})
         self.check("post", "/workers/stop", body={"all": True})
 
