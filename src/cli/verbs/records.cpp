@@ -6,13 +6,8 @@
 
 /// Lists of what the server has counted, noted and locked.
 namespace millrace::cli {
-namespace {
-
-constexpr auto kRight = Table::Side::kRight;
-
-}  // namespace
-
 Exit list_types(Session& session) {
+  constexpr auto kRight = Table::Side::kRight;
   const Reply<AllRows> rows = read_rows(session, "types", "types", UINT64_MAX);
   if (!rows) return session.fail(rows.error());
   Table table({{"type"},
@@ -39,6 +34,7 @@ Exit list_types(Session& session) {
 }
 
 Exit list_activity(Session& session) {
+  constexpr auto kRight = Table::Side::kRight;
   const Reply<AllRows> rows =
       read_rows(session, "activity?limit=200", "changes", session.choice.rows_max);
   if (!rows) return session.fail(rows.error());
@@ -63,6 +59,7 @@ Exit list_activity(Session& session) {
 }
 
 Exit list_locks(Session& session) {
+  constexpr auto kRight = Table::Side::kRight;
   if (!session.choice.words.empty()) return act(session, "locks", "JOB");
   std::string target = "locks?limit=200";
   add_filters(target, session.choice);
