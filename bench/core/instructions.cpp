@@ -13,6 +13,7 @@
 #include "base/check.hpp"
 #include "core/broker/bulk_changes.hpp"
 #include "core/ports/cron_board.hpp"
+#include "http/routes/alerts.hpp"
 #include "http/routes/site.hpp"
 #include "world.hpp"
 
@@ -256,6 +257,7 @@ std::uint64_t list_page() {
   const http::Series series;
   const http::FailureSeries failures;
   const http::StuckWorkers stuck;
+  http::Alerts alerts;
   http::Site site{.broker = world.broker,
                   .format = world.format,
                   .bulks = bulks,
@@ -263,7 +265,8 @@ std::uint64_t list_page() {
                   .trend = trend,
                   .series = series,
                   .failures = failures,
-                  .stuck = stuck};
+                  .stuck = stuck,
+                  .alerts = alerts};
   const http::Request request{.path = "/api/v1/jobs",
                               .params = {{"state", "ready"}, {"queue", "default"}}};
   http::Response response;

@@ -319,6 +319,7 @@ void Server::add_web(BoundSocket socket) {
           .job_bytes_max = std::max(options_.job_bytes_max(), options_.line_bytes_max),
           .connections_max = options_.web_connections_max,
           .tls = options_.secrets.tls,
+          .alerts = options_.secrets.alerts,
           .traffic = [this] { return traffic(); },
           .cluster = [this] { return cluster(); },
           .report_key = report_key_,
@@ -519,10 +520,12 @@ std::vector<std::string> Server::reload(const Config& wanted, const Secrets& sec
   if (shared_ != nullptr && web_password() != web_password_before) {
     report_key_ = ReportKey(web_password());
   }
+  options_.secrets.alerts = secrets.alerts;
   put_in_force();
   const bool is_serving = role_.name() == Role::Name::kServing;
   if (is_serving && config.throttles != throttles_before) set_throttles();
   if (!web_) return waiting;
+  web_->set_alerts(options_.secrets.alerts);
   web_->show_options(shown_options(config));
   web_->reload(web_password(), report_key_, options_.secrets.tls);
   return waiting;

@@ -60,6 +60,7 @@ class Server : private Duties, private Deadline {
     std::string password;  ///< of the Faktory port; empty: none
     /// Of all ports but unix sockets; null: plain. Shared by all copies of the options.
     std::shared_ptr<const TlsContext> tls;
+    std::vector<AlertOptions> alerts;
   };
 
   /// The configuration, and what only the process knows.

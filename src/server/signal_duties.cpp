@@ -79,6 +79,9 @@ Outcome<Server::Secrets> read_secrets(const Config& config, const Log& log, Conf
   const Outcome<std::string> password = password_of(config, log);
   if (!password) return password.error();
   secrets.password = *password;
+  auto alerts = read_alert_secrets(config.alerts, log);
+  if (!alerts) return alerts.error();
+  secrets.alerts = std::move(*alerts);
   if (config.tls_certificate_file.empty()) return secrets;
   const std::pair<const char*, const std::string&> files[] = {
       {"--tls-cert", config.tls_certificate_file},

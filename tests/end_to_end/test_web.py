@@ -49,6 +49,11 @@ CONFIG = """
 [throttles]
 held = { concurrency = 1, timeout = 60 }
 
+[[alert]]
+name = "night"
+url = "http://127.0.0.1:1/"
+on = ["disk"]
+
 [[cron]]
 name = "nightly"
 schedule = "30 2 * * *"
@@ -107,6 +112,7 @@ class ApiTest(WebTest):
         self.check_cron()
         self.check_throttles()
         self.check_errors()
+        self.check_alerts()
         self.check_locks()
         self.check_changes()
         self.check_finished()
@@ -139,6 +145,13 @@ class ApiTest(WebTest):
         error = self.check("get", "/errors", "/errors?muted=only")["groups"][0]
         self.assertEqual(error["note"]["text"], "known")
         self.check("post", path + "/unmute", target + "/unmute")
+
+    def check_alerts(self):
+        self.check("get", "/alerts")
+        path = "/alerts/{name}"
+        self.check("post", path + "/silence", "/alerts/night/silence", {"seconds": 60})
+        for action in ("unsilence", "test"):
+            self.check("post", f"{path}/{action}", f"/alerts/night/{action}")
 
     def check_throttles(self):
         path = "/throttles/{name}"

@@ -22,6 +22,7 @@
 #include "http/kit/input.hpp"
 #include "http/kit/text.hpp"
 #include "http/routes/job_filter.hpp"
+#include "http/routes/alerts.hpp"
 #include "http/routes/site.hpp"
 
 namespace {
@@ -55,6 +56,7 @@ struct SampleWeb {
   Series series;
   FailureSeries failures;
   StuckWorkers stuck;
+  Alerts alerts;
   Site site{
       .broker = broker,
       .format = format,
@@ -64,6 +66,7 @@ struct SampleWeb {
       .series = series,
       .failures = failures,
       .stuck = stuck,
+      .alerts = alerts,
       .facts = {},
       .traffic = [] { return TrafficFacts{}; },
       .push = [this](std::string_view json, Time at) { return service.push(json, at); },

@@ -38,6 +38,7 @@ WebFixture::WebFixture()
            .series = series,
            .failures = failures,
            .stuck = stuck,
+           .alerts = alerts,
            .facts = {.version = "1.2.3",
                      .hostname = "web",
                      .pid = 7,

@@ -9,6 +9,7 @@
 #include "faktory/service.hpp"
 #include "http/cron_table.hpp"
 #include "http/kit/json.hpp"
+#include "http/routes/alerts.hpp"
 #include "http/routes/site.hpp"
 
 namespace millrace::http {
@@ -71,6 +72,7 @@ class WebFixture {
   Series series;
   FailureSeries failures;
   StuckWorkers stuck;
+  Alerts alerts;
   TrafficFacts traffic;
   ClusterFacts cluster;
   SystemFacts system;

@@ -115,15 +115,9 @@ std::string text_of_fullness(const Broker& broker) {
              : "The journal's disk is full, and new jobs are refused";
 }
 
-Concern show_abandoned(const Backlog& backlog) {
-  return {.level = Level::kTrouble,
-          .kind = "abandoned",
-          .text = concat("has ", count_of(backlog.jobs, "waiting job"), " and no worker"),
-          .queue = backlog.queue};
-}
-
-/// "23 min", "2 h"
+/// "90 s", "23 min", "2 h"
 std::string length_of(Duration length) {
+  if (length < 2min) return concat(std::chrono::floor<std::chrono::seconds>(length).count(), " s");
   const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(length).count();
   return minutes < 120 ? concat(minutes, " min") : concat(minutes / 60, " h");
 }
@@ -251,6 +245,20 @@ Concern show_growing(const Backlog& backlog, const Broker& broker) {
           .queue = backlog.queue};
 }
 
+}  // namespace
+
+std::string sentence_of(const Concern& concern) {
+  const std::string about = concern.wid.empty() ? concern.queue : concat("Worker ", concern.worker);
+  return concat(about, about.empty() ? "" : " ", concern.text);
+}
+
+Concern show_abandoned(const Backlog& backlog) {
+  return {.level = Level::kTrouble,
+          .kind = "abandoned",
+          .text = concat("has ", count_of(backlog.jobs, "waiting job"), " and no worker"),
+          .queue = backlog.queue};
+}
+
 Concern show_paused(const Backlog& backlog) {
   return {.level = Level::kNotice,
           .kind = "paused",
@@ -258,23 +266,25 @@ Concern show_paused(const Backlog& backlog) {
           .queue = backlog.queue};
 }
 
-}  // namespace
+Concern show_late(const std::string& queue, Duration waited) {
+  return {.level = Level::kTrouble,
+          .kind = "latency",
+          .text = concat("has a job that has been ready for ", length_of(waited)),
+          .queue = queue};
+}
 
-void Inspection::look_at_queue(const Queue& queue, const Site& site, Time now) {
-  // Most queues of a large server are empty: nothing else is asked of them.
-  if (queue.ready.empty()) return;
-  const QueueFigures figures = figures_of(queue, site.broker.view(), now);
+void Inspection::look_at_queue(const QueueFigures& figures, const Site& site, Time now) {
   if (figures.oldest < found_.oldest) {
     found_.oldest = figures.oldest;
-    found_.oldest_queue = queue.name;
+    found_.oldest_queue = figures.queue->name;
   }
+  const std::string& queue = figures.queue->name;
   const auto add = [&](Backlogs& all, double growth = 0) {
-    all.add({.queue = queue.name, .jobs = figures.ready, .growth_per_s = growth});
+    all.add({.queue = queue, .jobs = figures.ready, .growth_per_s = growth});
   };
   if (figures.is_paused) return add(paused_);
   if (is_abandoned(figures, now)) return add(abandoned_);
-  const double growth =
-      growth_of(figures, site.series.find_queue(queue.name), site.series.ends()[0]);
+  const double growth = growth_of(figures, site.series.find_queue(queue), site.series.ends()[0]);
   if (growth > 0) add(growing_, growth);
 }
 
@@ -288,9 +298,17 @@ void Inspection::Backlogs::add(Backlog backlog) {
   if (longest.size() > kConcernsOfKindMax) longest.pop_back();
 }
 
-bool Inspection::look_at_queues(const Site& site, Time now) {
-  return walk_.visit_some(site.broker.view(),
-                          [&](const Queue& queue) { look_at_queue(queue, site, now); });
+bool Inspection::look_at_queues(const Site& site, Time now,
+                                const std::function<void(const QueueFigures&)>& also,
+                                std::size_t count) {
+  const auto look = [&](const Queue& queue) {
+    // Most queues of a large server are empty: nothing else is asked of them.
+    if (queue.ready.empty()) return;
+    const QueueFigures figures = figures_of(queue, site.broker.view(), now);
+    look_at_queue(figures, site, now);
+    if (also) also(figures);
+  };
+  return walk_.visit_some(site.broker.view(), look, count);
 }
 
 Situation Inspection::conclude(const Site& site, const Moment& moment) const {

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <array>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "http/routes/queue_view.hpp"
@@ -22,6 +25,14 @@ struct Concern {
   std::string error = {};   ///< the group of failures, in hex
 };
 
+/// The kinds of concerns.
+inline constexpr std::array<std::string_view, 14> kConcernKinds = {
+    "abandoned", "bodies",  "bodies_awaited", "disk",   "draining", "error",   "failures",
+    "full",      "growing", "left",           "memory", "paused",   "stalled", "stuck"};
+
+/// Without a full stop.
+[[nodiscard]] std::string sentence_of(const Concern& concern);
+
 /// What the server looks like at a moment.
 struct Situation {
   std::vector<Concern> concerns;  ///< the worst first, `kConcernsOfKindMax` of each kind at most
@@ -40,11 +51,21 @@ struct Backlog {
 
 inline constexpr std::size_t kConcernsOfKindMax = 4;
 
+[[nodiscard]] Concern show_abandoned(const Backlog& backlog);
+[[nodiscard]] Concern show_paused(const Backlog& backlog);
+/// Its oldest ready job waits for so long.
+[[nodiscard]] Concern show_late(const std::string& queue, Duration waited);
+
 /// Looks for concerns, in several turns of the broker if there are many queues.
 class Inspection {
  public:
   /// Looks at some queues. True: these were the last.
-  bool look_at_queues(const Site& site, Time now);
+  bool look_at_queues(const Site& site, Time now) {
+    return look_at_queues(site, now, {}, QueueWalk::kQueuesATurn);
+  }
+  /// Looks at so many, and shows those with ready jobs to `also`.
+  bool look_at_queues(const Site& site, Time now,
+                      const std::function<void(const QueueFigures&)>& also, std::size_t count);
 
   /// The concerns of the queues, and those of the server as a whole.
   [[nodiscard]] Situation conclude(const Site& site, const Moment& moment) const;
@@ -59,7 +80,7 @@ class Inspection {
     [[nodiscard]] std::size_t left_out() const { return count - longest.size(); }
   };
 
-  void look_at_queue(const Queue& queue, const Site& site, Time now);
+  void look_at_queue(const QueueFigures& figures, const Site& site, Time now);
 
   QueueWalk walk_;
   Situation found_;  ///< without its concerns

@@ -79,6 +79,10 @@ Response show_error(const Call& call);
 Response mute_error(const Call& call);
 Response unmute_error(const Call& call);
 Response note_error(const Call& call);
+Response list_alerts(const Call& call);
+Response silence_alert(const Call& call);
+Response unsilence_alert(const Call& call);
+Response test_alert(const Call& call);
 Response list_activity(const Call& call);
 /// Notes the change that the request has made. `path` is that of its route, with `*` for a name.
 [[nodiscard]] Response note_change(const Call& call, std::string_view path, Response response);

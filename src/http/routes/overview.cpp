@@ -16,10 +16,8 @@ constexpr Duration kRateSpan = 30s;
 
 /// The worst concern, which is the first, and how many more there are.
 std::string concern_sentence(const Situation& situation) {
-  const Concern& worst = situation.concerns.front();
   const std::size_t others = situation.concerns.size() + situation.left_out - 1;
-  const std::string about = worst.wid.empty() ? worst.queue : concat("Worker ", worst.worker);
-  return concat(about, about.empty() ? "" : " ", worst.text,
+  return concat(sentence_of(situation.concerns.front()),
                 others == 0 ? "."
                             : concat(", and ", grouped(others),
                                      others == 1 ? " more issue." : " more issues."));

@@ -25,9 +25,10 @@ double activity_of(const Queue& queue, Time now) {
 
 }  // namespace
 
-bool QueueWalk::visit_some(const View& view, const std::function<void(const Queue&)>& visit) {
+bool QueueWalk::visit_some(const View& view, const std::function<void(const Queue&)>& visit,
+                           std::size_t count) {
   if (!end_) end_ = view.queues().next_creation();
-  next_ = view.queues().page(next_, *end_, kQueuesATurn, visit);
+  next_ = view.queues().page(next_, *end_, count, visit);
   return next_ == *end_;
 }
 

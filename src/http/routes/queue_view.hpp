@@ -37,8 +37,9 @@ class QueueWalk {
  public:
   static constexpr std::size_t kQueuesATurn = 5'000;
 
-  /// Visits some more queues. True: these were the last.
-  bool visit_some(const View& view, const std::function<void(const Queue&)>& visit);
+  /// Visits so many more queues. True: these were the last.
+  bool visit_some(const View& view, const std::function<void(const Queue&)>& visit,
+                  std::size_t count = kQueuesATurn);
 
  private:
   std::uint64_t next_ = 0;  ///< in the order of creation

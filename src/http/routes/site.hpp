@@ -27,6 +27,8 @@
 
 namespace millrace::http {
 
+class Alerts;
+
 /// Facts about the program that do not change while it runs.
 struct ServerFacts {
   std::string version;
@@ -91,6 +93,7 @@ struct Site {
   const Series& series;
   const FailureSeries& failures;
   const StuckWorkers& stuck;
+  Alerts& alerts;
   ServerFacts facts;
   std::function<TrafficFacts()> traffic;
   std::function<ClusterFacts()> cluster;

@@ -17,6 +17,7 @@
 #include "server/cron/cron_item.hpp"
 #include "server/net/address.hpp"
 #include "server/options/personality.hpp"
+#include "server/options/tables/alert_options.hpp"
 #include "server/options/tables/retry_options.hpp"
 #include "server/options/tables/statsd_options.hpp"
 #include "server/process/logging.hpp"
@@ -126,6 +127,7 @@ struct Config {
 
   std::vector<ThrottleRule> throttles;                         ///< of the config files
   std::vector<RetryRule> retries;                              ///< the same
+  std::vector<AlertOptions> alerts;                            ///< the same, without secrets
   SharedCronTable cron = std::make_shared<const CronTable>();  ///< of the config files
 
   std::optional<StatsdOptions> statsd;  ///< of the config files, or of DD_DOGSTATSD_URL

@@ -88,6 +88,10 @@ Outcome<Done> check_together(const Config& config) {
     return Problem{
         "--beanstalk and --faktory are both off, so there is nothing to serve; enable one"};
   }
+  if (!config.alerts.empty() && !config.web) {
+    return Problem{config.alerts.front().place +
+                   ": alerts need what the web port measures, and --web is off"};
+  }
   return check_addresses(config);
 }
 

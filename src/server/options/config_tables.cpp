@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "server/options/tables/alert_options.hpp"
 #include "server/options/tables/cron_config.hpp"
 #include "server/options/tables/statsd_options.hpp"
 #include "server/options/throttle_options.hpp"
@@ -57,6 +58,8 @@ constexpr std::array kTableRows = {
              takes_reload<&Config::throttles>, not_shown("the Throttles page has them")},
     TableRow{kRetryTable, reads<&Config::retries, read_retries>, takes_reload<&Config::retries>,
              not_shown("each failed job has its own")},
+    TableRow{kAlertTable, reads<&Config::alerts, read_alerts>, takes_reload<&Config::alerts>,
+             not_shown("the Alerts page has them")},
     TableRow{kStatsdTable, read_statsd_or_variable, takes_reload<&Config::statsd>,
              Shown(Section::kMetrics,
                    [](const Config& c) { return c.statsd ? c.statsd->location.text() : "none"; })},

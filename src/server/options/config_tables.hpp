@@ -20,7 +20,7 @@ struct TableRow {
   Shown shown;
 };
 
-/// `[[cron]]`, `[throttles]`, `[[retry]]`, `[statsd]`.
+/// `[[cron]]`, `[throttles]`, `[[retry]]`, `[[alert]]`, `[statsd]`.
 [[nodiscard]] std::span<const TableRow> table_rows();
 
 /// Whether it is one of them.

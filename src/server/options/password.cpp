@@ -11,9 +11,9 @@
 
 namespace millrace::server {
 
-Outcome<PasswordFile> read_password_file(const std::string& path) {
+Outcome<PasswordFile> read_password_file(const std::string& path, const char* what) {
   const auto problem = [&](const std::string& why) {
-    return Problem{"cannot use password file " + path + ": " + why};
+    return Problem{std::string("cannot use ") + what + " " + path + ": " + why};
   };
   struct stat facts {};
   if (stat(path.c_str(), &facts) != 0) return problem(std::strerror(errno));
@@ -33,8 +33,8 @@ Outcome<PasswordFile> read_password_file(const std::string& path) {
                       .is_readable_by_all = (facts.st_mode & S_IROTH) != 0};
 }
 
-Outcome<std::string> read_password_file(const std::string& path, const Log& log) {
-  auto file = read_password_file(path);
+Outcome<std::string> read_password_file(const std::string& path, const Log& log, const char* what) {
+  auto file = read_password_file(path, what);
   if (!file) return file.error();
   if (file->is_readable_by_all) log.event("password_file_readable_by_all", {{"file", path}});
   return std::move(file->password);

@@ -15,11 +15,13 @@ struct PasswordFile {
   bool is_readable_by_all = false;
 };
 
-/// The password in a file, without the white space around it.
-[[nodiscard]] Outcome<PasswordFile> read_password_file(const std::string& path);
+/// The password in a file, without the white space around it. `what`: as a problem calls the file.
+[[nodiscard]] Outcome<PasswordFile> read_password_file(const std::string& path,
+                                                       const char* what = "password file");
 
 /// The password in a file, without the white space around it. A file that every user can read is
 /// logged and accepted, since orchestrators often mount secrets that way.
-[[nodiscard]] Outcome<std::string> read_password_file(const std::string& path, const Log& log);
+[[nodiscard]] Outcome<std::string> read_password_file(const std::string& path, const Log& log,
+                                                      const char* what = "password file");
 
 }  // namespace millrace::server

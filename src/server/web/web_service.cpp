@@ -55,6 +55,12 @@ bool needs_system_facts(const std::string& path) {
   return path == "/metrics" || path == "/api/v1/server" || path == "/api/v1/overview";
 }
 
+std::vector<http::AlertRule> rules_of(const std::vector<AlertOptions>& alerts) {
+  std::vector<http::AlertRule> rules;
+  for (const AlertOptions& each : alerts) rules.push_back(each.rule);
+  return rules;
+}
+
 bool is_report(const http::Request& request) {
   return request.method == "POST" && request.path == http::kReportPath;
 }
@@ -80,7 +86,9 @@ WebService::WebService(Parts parts, Options options, BoundSocket socket)
       take_report_(std::move(options.take_report)),
       refuse_report_(std::move(options.refuse_report)),
       bulks_(parts.broker),
-      measures_({series_, failures_, parts.broker.activity()}, options.data_directory, parts.log),
+      receivers_(std::move(options.alerts)),
+      measures_({series_, failures_, alerts_, parts.broker.activity()}, options.data_directory,
+                parts.log),
       site_{.broker = parts.broker,
             .format = parts.format,
             .bulks = bulks_,
@@ -89,6 +97,7 @@ WebService::WebService(Parts parts, Options options, BoundSocket socket)
             .series = series_,
             .failures = failures_,
             .stuck = stuck_,
+            .alerts = alerts_,
             .facts = std::move(options.facts),
             .traffic = std::move(options.traffic),
             .cluster = std::move(options.cluster),
@@ -107,6 +116,7 @@ WebService::WebService(Parts parts, Options options, BoundSocket socket)
       system_(port_.context(),
               [directory = std::move(options.data_directory)] { return read_system(directory); }) {
   parts_.broker.watch_failures(&failures_);
+  alerts_.set(rules_of(receivers_));
 }
 
 WebService::~WebService() {
@@ -118,6 +128,7 @@ WebService::~WebService() {
 Outcome<Done> WebService::listen() {
   const Time now = parts_.clock.now();
   measures_.load(now);
+  alerts_.take_over(now);
   parts_.broker.activity().note({.at = now,
                                  .protocol = "server",
                                  .from = {},
@@ -149,9 +160,46 @@ void WebService::expire(Time now) {
   series_.work(parts_.broker, now);
   stuck_.work(parts_.broker, now);
   measures_.work(now);
+  work_alerts(now);
   parts_.ticker.plan(*this, std::min({trend_.next_due(), series_.next_due(), stuck_.next_due(),
-                                      measures_.next_due()}));
+                                      measures_.next_due(), alerts_.next_due()}));
   if (has_bulk_work_) parts_.turn.request();
+}
+
+void WebService::set_alerts(std::vector<AlertOptions> alerts) {
+  take_alert_results();
+  alert_sender_.reset();
+  receivers_ = std::move(alerts);
+  alerts_.set(rules_of(receivers_));
+}
+
+void WebService::work_alerts(Time now) {
+  if (now < alerts_.next_due()) return;
+  take_alert_results();
+  // A disk may not answer: the next round knows what this one asks for.
+  port_.post([this] {
+    system_.facts([this](const http::SystemFacts& facts) {
+      parts_.poller.post([this, facts] { system_facts_ = facts; });
+    });
+  });
+  alerts_.work(site_, system_facts_, now);
+  for (http::AlertMessage& message : alerts_.take()) {
+    if (!alert_sender_) alert_sender_ = std::make_unique<AlertSender>(receivers_);
+    alert_sender_->hand_over(std::move(message));
+  }
+}
+
+void WebService::take_alert_results() {
+  if (!alert_sender_) return;
+  for (const http::AlertResult& result : alert_sender_->take()) {
+    alerts_.note(result, parts_.broker.activity(), parts_.clock.now());
+    if (result.problem.empty()) continue;
+    const http::AlertRule& rule = receivers_.at(result.place.alert).rule;
+    parts_.log.event("alert_not_sent", {{"alert", rule.name},
+                                        {"receiver", rule.receiver},
+                                        {"tries", result.tries},
+                                        {"problem", result.problem}});
+  }
 }
 
 void WebService::show_options(std::vector<std::pair<std::string, std::string>> options) {
@@ -171,6 +219,8 @@ void WebService::finish(bool is_all_durable) {
   gate_.close(is_all_durable);
   port_.close();
   port_.join();
+  take_alert_results();
+  alert_sender_.reset();
   measures_.save_last();
 }
 
@@ -281,6 +331,7 @@ http::Response WebService::take_turn(Visit& visit) {
 http::Response WebService::take_turn(const Part& part) {
   const Time now = parts_.clock.now();
   http::Response answered = part(now);
+  if (alerts_.next_due() <= now) parts_.ticker.plan(*this, now);
   has_bulk_work_ = has_bulk_work_ || bulks_.is_running();
   if (has_bulk_work_) parts_.turn.request();
   const Time wall = parts_.broker.view().wall_clock().shown(now);

@@ -9,11 +9,13 @@
 
 #include "core/broker/bulk_changes.hpp"
 #include "http/kit/guard.hpp"
+#include "http/routes/alerts.hpp"
 #include "http/routes/measures/failure_series.hpp"
 #include "http/routes/measures/series.hpp"
 #include "http/routes/measures/stuck_workers.hpp"
 #include "http/routes/measures/trend.hpp"
 #include "http/routes/site.hpp"
+#include "server/alerts/alert_sender.hpp"
 #include "server/cluster/report_signature.hpp"
 #include "server/process/clock.hpp"
 #include "server/turn/ticker.hpp"
@@ -48,6 +50,7 @@ class WebService final : public Deadline, private WebAnswers {
     std::size_t connections_max = 0;  ///< see WebPort::Parts
     /// Shared with the options of the server; null: no encryption.
     std::shared_ptr<const TlsContext> tls;
+    std::vector<AlertOptions> alerts;
     std::function<http::TrafficFacts()> traffic;
     std::function<http::ClusterFacts()> cluster;
     ReportKey report_key = ReportKey(std::string_view());  ///< what other servers sign reports with
@@ -91,6 +94,8 @@ class WebService final : public Deadline, private WebAnswers {
   void expire(Time now) override;
   /// The clock jumps by this, before anybody has connected.
   void shift_start(Duration jump) { site_.facts.started_at += jump; }
+  /// From now on.
+  void set_alerts(std::vector<AlertOptions> alerts);
   void show_options(std::vector<std::pair<std::string, std::string>> options);
   void reload(const std::string& password, const ReportKey& key,
               std::shared_ptr<const TlsContext> tls /* see Options */);
@@ -117,6 +122,8 @@ class WebService final : public Deadline, private WebAnswers {
   [[nodiscard]] http::Response refuse_report(int status, std::string claimed, std::string reason);
 
   // In the thread of the loop.
+  void work_alerts(Time now);
+  void take_alert_results();
   [[nodiscard]] http::Response take_turn(Visit& visit);
   /// The part of an answer that one turn of the loop computes.
   using Part = std::function<http::Response(Time now)>;
@@ -131,6 +138,10 @@ class WebService final : public Deadline, private WebAnswers {
   http::Series series_;
   http::FailureSeries failures_;
   http::StuckWorkers stuck_;
+  http::Alerts alerts_;
+  std::vector<AlertOptions> receivers_;        ///< of the alerts
+  std::unique_ptr<AlertSender> alert_sender_;  ///< null: nothing was to be sent yet
+  http::SystemFacts system_facts_;             ///< of the last round of the alerts
   MeasureFile measures_;
   http::Site site_;
   bool has_bulk_work_ = false;

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
+from features.test_sent_alerts import Receiver
 from program import wait_until
 from shared.shared_log import (
     LEASE_MS,
@@ -214,6 +215,27 @@ class AnotherPassword(SharedLogTest):
         shown = Web(self.nodes[0].web_address).read("/api/v1/cluster")["cluster"]
         self.assertNotIn("c", [each["node"] for each in shown["nodes"]])
         self.assertNotIn(PASSWORD, self.nodes[0].error_text())
+
+
+class SentTakeover(SharedLogTest):
+    def node(self, name):
+        config = self.path("config.toml")
+        if not self.node_flags:
+            self.receiver = Receiver(self)
+            self.node_flags = (f"--config={config}",)
+            with open(config, "w", encoding="utf-8") as file:
+                file.write(f'[[alert]]\nname = "a"\nurl = "{self.receiver.url()}"\n')
+                file.write('on = ["takeover"]\n')
+        return super().node(name)
+
+    def texts(self):
+        return [each["text"] for each in self.receiver.bodies("firing")]
+
+    def test_the_node_that_leads_sends_that_and_the_standby_nothing(self):
+        wait_until(lambda: self.texts() == ["a leads the log now"], "the first leader sends")
+        self.nodes[0].kill()
+        wait_until(lambda: len(self.texts()) == 2, "the next one sends")
+        self.assertEqual(self.texts()[1], "b leads the log now")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 /// The file of a process, and what the log says.
 struct Process {
   explicit Process(const std::string& directory)
-      : file({series, failures, activity}, directory, log) {}
+      : file({series, failures, alerts, activity}, directory, log) {}
 
   /// Until the copy that is due then is written, or cannot be.
   void save(Time at) {
@@ -26,6 +26,7 @@ struct Process {
 
   http::Series series;
   http::FailureSeries failures;
+  http::Alerts alerts;
   Activity activity;
   std::string said;
   Log log{[this](std::string_view line) { said += line; }};

@@ -70,11 +70,9 @@ MeasureCopy::MeasureCopy(const Measures& measures)
       types_(measures.series.type_names()),
       groups_(measures.failures.groups_since(Time::min())),
       changes_before_(measures.activity.end()),
-      copy_{{"version", kVersion},
-            {"queues", Json::array()},
-            {"types", Json::array()},
-            {"failures", Json::array()},
-            {"activity", Json::array()}} {
+      copy_{{"version", kVersion},       {"queues", Json::array()},
+            {"types", Json::array()},    {"failures", Json::array()},
+            {"activity", Json::array()}, {"alerts", measures.alerts.save()}} {
   const Line* const server = measures.series.server();
   copy_["server"] = server == nullptr ? Json(nullptr) : Json(server->save());
 }
@@ -157,7 +155,8 @@ bool restore(std::string_view bytes, const Measures& measures, Time now) {
     std::reverse(changes.begin(), changes.end());
     // While it was copied, some may have occurred again.
     std::ranges::stable_sort(groups, std::greater(), &FailureSeries::Saved::last_at);
-    // Nothing is taken of a copy that is not whole.
+    // Nothing is taken of a copy that is not whole. Earlier programs had no alerts.
+    measures.alerts.restore(copy.value("alerts", Json::array()));
     for (FailureSeries::Saved& each : groups) measures.failures.restore(std::move(each), now);
     measures.series.restore(std::move(lines), now);
     for (Change& each : changes) measures.activity.note(std::move(each));

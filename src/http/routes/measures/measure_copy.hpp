@@ -7,6 +7,7 @@
 
 #include "core/broker/features/activity.hpp"
 #include "http/kit/json.hpp"
+#include "http/routes/alerts.hpp"
 #include "http/routes/measures/failure_series.hpp"
 #include "http/routes/measures/series.hpp"
 
@@ -16,6 +17,7 @@ namespace millrace::http {
 struct Measures {
   Series& series;
   FailureSeries& failures;
+  Alerts& alerts;
   Activity& activity;
 };
 

@@ -12,6 +12,7 @@
 #include "http/kit/json.hpp"
 #include "http/kit/metrics_page.hpp"
 #include "http/kit/text.hpp"
+#include "http/routes/alerts.hpp"
 #include "http/routes/features/throttle_view.hpp"
 #include "http/routes/handlers.hpp"
 #include "http/routes/queue_view.hpp"
@@ -179,6 +180,8 @@ struct Snapshot {
   std::string version;
   SystemFacts system;
   TrafficFacts traffic;
+  std::uint64_t alerts_sent = 0;
+  std::uint64_t alerts_failed = 0;
 };
 
 Labelled copy_of(const Queue& queue, const View& view, Time now) {
@@ -429,6 +432,11 @@ void show_process(const Snapshot& all, MetricsPage& page) {
               seconds_of(all.now - all.started_at));
   page.single("millrace_statsd_left_out_total", "counter", "Runs that statsd was not told of.",
               as_double(traffic.statsd_left_out));
+  page.single("millrace_alerts_sent_total", "counter", "Messages of alerts that were delivered.",
+              as_double(all.alerts_sent));
+  page.single("millrace_alerts_failed_total", "counter",
+              "Messages of alerts that were given up after all tries.",
+              as_double(all.alerts_failed));
   page.single("millrace_log_lines_lost_total", "counter",
               "Lines of the log that could not be written.", as_double(traffic.log_lines_lost));
   page.single("millrace_clock_steps_total", "counter", "How often the wall clock was set.",
@@ -529,7 +537,9 @@ Snapshot take_snapshot(const Site& site, const Moment& moment, const BusiestQueu
           .started_at = site.facts.started_at,
           .version = site.facts.version,
           .system = moment.system,
-          .traffic = site.traffic()};
+          .traffic = site.traffic(),
+          .alerts_sent = site.alerts.sent(),
+          .alerts_failed = site.alerts.failed()};
 }
 
 Response survey_on(const Site& site, const Moment& moment, Survey survey) {

@@ -10,7 +10,10 @@ namespace millrace::http {
 namespace {
 
 Measures measures_of(WebFixture& web) {
-  return {.series = web.series, .failures = web.failures, .activity = web.broker.activity()};
+  return {.series = web.series,
+          .failures = web.failures,
+          .alerts = web.alerts,
+          .activity = web.broker.activity()};
 }
 
 std::string copy_of(WebFixture& web) {
