@@ -187,7 +187,7 @@ Words date_words(const Values& days, const Values& months) {
   const bool are_there = std::ranges::all_of(months, has_all);
   // February 29 is in some years only.
   const bool is_certain = are_there && (days.back() < 29 || !std::ranges::count(months, 2u));
-  const std::string those = days.size() == 1 ? " that has it" : " that has them";
+  const std::string those = days.size() == 1 ? " that has one" : " that has them";
   if (months.size() == 12) return *text + " of every month" + (is_certain ? "" : those);
   const Words named = month_words(months, " of ");
   if (!named) return std::nullopt;

@@ -115,8 +115,8 @@ TEST_CASE("cron words: days of the month, and months") {
 }
 
 TEST_CASE("cron words: days that some months do not have are no days of every month") {
-  CHECK(words_of("0 0 31 * *") == "on the 31st of every month that has it at 00:00");
-  CHECK(words_of("0 0 29 * *") == "on the 29th of every month that has it at 00:00");
+  CHECK(words_of("0 0 31 * *") == "on the 31st of every month that has one at 00:00");
+  CHECK(words_of("0 0 29 * *") == "on the 29th of every month that has one at 00:00");
   CHECK(words_of("0 0 28 * *") == "on the 28th of every month at 00:00");
   CHECK(words_of("0 0 29 2 *") == "on the 29th of February at 00:00");
   CHECK(words_of("0 0 31 1,4 *").empty());

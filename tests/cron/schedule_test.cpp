@@ -307,7 +307,7 @@ TEST_CASE("words: they say when the next runs are") {
   CHECK(told("0 * * * *", "Asia/Kolkata") ==
         "every hour: 01-01 06:00:00 01-01 07:00:00 01-01 08:00:00");
   CHECK(told("0 0 31 * *") ==
-        "on the 31st of every month that has it at 00:00, UTC: 01-31 00:00:00 03-31 00:00:00 "
+        "on the 31st of every month that has one at 00:00, UTC: 01-31 00:00:00 03-31 00:00:00 "
         "05-31 00:00:00");
   CHECK(told("0 0 13 * 5") ==
         "on the 13th of every month as well as every Friday at 00:00, UTC: 01-01 00:00:00 "

@@ -153,8 +153,8 @@ function block({ bid }, { what, count: n, batches, ...callback }) {
       return jobs("has failed and can be retried", "have failed and can be retried");
     case "lost_members":
       return n === 1
-        ? "1 member failed for good: accept it to let success run"
-        : `${count(n)} members failed for good: accept them to let success run`;
+        ? "1 member failed permanently: accept it so the batch can succeed"
+        : `${count(n)} members failed permanently: accept them so the batch can succeed`;
     case "children":
       return children("", "still runs", "still run");
     case "lost_callback":

@@ -40,7 +40,7 @@ export const idleBadges = ({ is_enabled: isEnabled, is_paused: isPaused }) => [
 export function outcome({ id, state, problem, outcome: end, took_s: took }) {
   if (problem !== null) return [sign("✕", "bad"), h("span", { class: "bad" }, " refused")];
   if (state === null && end === null)
-    return h("span", { class: "dim", title: "How it ended is not known" }, "ended");
+    return h("span", { class: "dim", title: "The outcome is unknown" }, "ended");
   const shown = state === null ? outcomeBadge(end) : stateBadge(state);
   return [h("a", { href: link(`jobs/${id}`) }, shown), took !== null && ` in ${span(took)}`];
 }

@@ -92,7 +92,7 @@ export default {
       held.next && h("p", {}, h("a", { href: link("jobs", { state: "reserved", wid }) }, "More")),
       h("h2", {}, "Completed jobs"),
       ended.jobs.length === 0
-        ? empty("None of the completed jobs that are kept ran here.")
+        ? empty("No stored completed job ran on this worker.")
         : table("Completed jobs", completed.COLUMNS, ended.jobs.map(completed.row), "cards"),
       ended.next && h("p", {}, h("a", { href: link("completed", { wid }) }, "All completed jobs")),
     ];

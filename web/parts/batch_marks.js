@@ -14,7 +14,7 @@ const PARTS = [
   ["scheduled", "scheduled", "◷", "scheduled"],
   ["retrying", "retrying", "↻", "retrying"],
   ["dead", "dead", "✕", "dead"],
-  ["lost", "dead lost", "–", "failed for good"],
+  ["lost", "dead lost", "–", "failed permanently"],
 ];
 /** The width of a bar in its own units, and of its smallest part. */
 const WIDE = 1000;

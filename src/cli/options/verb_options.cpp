@@ -119,7 +119,7 @@ Outcome<Done> set_format(Choice& choice, const std::string& text) {
 Outcome<Done> set_bench_seconds(Choice& choice, const std::string& text) {
   if (auto set = set_seconds(choice.bench.seconds, text); !set) return set;
   if (choice.bench.seconds <= kBenchSecondsMax) return Done{};
-  return Problem{"must be 1h at most"};
+  return Problem{"must be at most 1h"};
 }
 
 Outcome<Done> set_batch_state(Choice& choice, const std::string& text) {
@@ -216,12 +216,12 @@ constexpr std::array kVerbOptions = {
     VerbOption{"json", nullptr, "Without effect: jobs are always printed as JSON", kFetch,
                set_json},
     VerbOption{"json", nullptr, "Print the figures as one document of JSON", kBench, set_json},
-    VerbOption{"output", "FORMAT", "text, or json like --json",
+    VerbOption{"output", "FORMAT", "text, or json (the same as --json)",
                kServer | kDoctor | kPut | kFetch | kBench, set_format, nullptr,
                ValueHint{.words = kFormatWords}, 'o'},
     VerbOption{"watch",
                nullptr,
-               "Show it again every 2 seconds, until Ctrl-C",
+               "Refresh every 2 seconds until Ctrl-C",
                kWatch,
                [](Choice& c, const std::string& text) { return set_switch(c.is_watched, text); },
                nullptr,
@@ -273,8 +273,8 @@ constexpr std::array kVerbOptions = {
                "With `completed`: jobs that ended like this: done, dropped, deleted or expired",
                kOutcome, set_outcome, nullptr, ValueHint{.words = kOutcomeWords}},
     VerbOption{"limit", "N", "At most so many rows (default: 50)", kRows, set_rows},
-    VerbOption{"all", nullptr, "All rows", kRows, set_all_rows},
-    VerbOption{"full", nullptr, "All of the arguments, or of the body", kList,
+    VerbOption{"all", nullptr, "Show all rows", kRows, set_all_rows},
+    VerbOption{"full", nullptr, "Show complete arguments and bodies", kList,
                [](Choice& c, const std::string& text) { return set_switch(c.is_full, text); }},
     VerbOption{"reverse", nullptr, "The last jobs of the order first", kList,
                [](Choice& c, const std::string& text) { return set_switch(c.is_reversed, text); }},
@@ -289,13 +289,12 @@ constexpr std::array kVerbOptions = {
                [](Choice& c, const std::string& text) { return set_switch(c.is_dry, text); }},
     VerbOption{"yes", nullptr, "Change the jobs that match, not only count them", kDangerous,
                [](Choice& c, const std::string& text) { return set_switch(c.is_agreed, text); }},
-    VerbOption{"yes", nullptr, "Delete; otherwise it is only said what would be deleted", kAgreed,
+    VerbOption{"yes", nullptr, "Delete; without it, only show what would be deleted", kAgreed,
                [](Choice& c, const std::string& text) { return set_switch(c.is_agreed, text); }},
-    VerbOption{"all", nullptr, "Tell all workers, instead of a WID", kWorkers,
+    VerbOption{"all", nullptr, "All workers, instead of one WID", kWorkers,
                [](Choice& c, const std::string& text) { return set_switch(c.is_for_all, text); }},
     VerbOption{"spread", "DURATION",
-               "Retrying and dead jobs become ready bit by bit within this time, such as 10m",
-               kSpread,
+               "Make retrying and dead jobs ready gradually over this time, such as 10m", kSpread,
                [](Choice& c, const std::string& text) { return set_seconds(c.spread_s, text); }},
     VerbOption{"for", "DURATION", "How long: 90, 30m, 2h, 7d (default: until it is resumed)",
                kPause,
@@ -327,7 +326,7 @@ constexpr std::array kVerbOptions = {
                [](Choice& c, const std::string& text) { return set_text(c.put.tube, text); },
                nullptr, kQueueHint, 'q'},
     VerbOption{
-        "lines", nullptr, "Each line of stdin is the body of a job", kPut,
+        "lines", nullptr, "Put each non-empty line of stdin as a job", kPut,
         [](Choice& c, const std::string& text) { return set_switch(c.put.are_lines, text); }},
     VerbOption{"priority", "N", "0 comes first (default: 1024, as pushed jobs have)", kPut,
                set_priority},
@@ -376,7 +375,7 @@ constexpr std::array kVerbOptions = {
                  c.dev.opens_pages = !c.dev.opens_pages;
                  return set;
                }},
-    VerbOption{"seconds", "DURATION", "How long each row is measured (default: 3)", kBench,
+    VerbOption{"seconds", "DURATION", "How long to measure each row (default: 3)", kBench,
                set_bench_seconds},
     VerbOption{"connections", "N", "How many clients at a time (default: 50)", kBench,
                [](Choice& c, const std::string& text) {

@@ -54,22 +54,23 @@ constexpr std::array kVerbRows = {
             show_stats,
             kShown},
     VerbRow{"health",
-            "Say whether the server at the address serves, also one that does not lead",
+            "Check whether a server serves clients, as leader or standby",
             {},
             kServer | kWatch,
             show_health,
-            "Exit status 0: it serves clients, or passes them on to the leader. 1: it does not. 2: "
+            "Exit status 0: it serves clients, or forwards them to the leader. 1: it does not. 2: "
             "wrong arguments. 3: the server cannot be reached."},
     VerbRow{
         "cluster", "List the servers that share a log", {}, kServer | kWatch, show_cluster, kShown},
-    VerbRow{"queues",
-            "List queues, or clear or delete one",
-            {VerbWord{"ACTION", "clear deletes its ready jobs; delete all but reserved ones",
-                      Number::kOptional, ValueHint{.words = kQueueActionWords}},
-             VerbWord{"QUEUE", "Its name", Number::kOptional, kQueueHint}},
-            kServer | kMatch | kAgreed | kWatch,
-            list_queues,
-            kActed},
+    VerbRow{
+        "queues",
+        "List queues, or clear or delete one",
+        {VerbWord{"ACTION", "clear: delete its ready jobs; delete: delete all but reserved ones",
+                  Number::kOptional, ValueHint{.words = kQueueActionWords}},
+         VerbWord{"QUEUE", "Its name", Number::kOptional, kQueueHint}},
+        kServer | kMatch | kAgreed | kWatch,
+        list_queues,
+        kActed},
     VerbRow{"ls",
             "List jobs in a state",
             {VerbWord{"STATE", "scheduled, ready, reserved, retrying, dead or completed",
@@ -136,30 +137,30 @@ constexpr std::array kVerbRows = {
             "cannot be reached. 130: Ctrl-C ended it. Jobs that were not deleted are given back."},
     VerbRow{"top", "Show queues and workers, live; for a terminal", {}, kTop, show_top, kWatched},
     VerbRow{"workers",
-            "List Faktory workers, or tell them to be quiet or to stop",
-            {VerbWord{"ACTION", "quiet: fetch no more jobs; stop: end", Number::kOptional,
+            "List Faktory workers, or quiet or stop them",
+            {VerbWord{"ACTION", "quiet: fetch no more jobs; stop: shut down", Number::kOptional,
                       ValueHint{.words = kWorkerActionWords}},
              VerbWord{"WID", "The worker", Number::kOptional}},
             kServer | kWorkers | kWatch,
             list_workers,
             kActed},
     VerbRow{"types",
-            "List job types: how many of their runs ended and failed since the start",
+            "List job types, with runs, failures and run times since the server started",
             {},
             kServer | kWatch,
             list_types,
             kShown},
     VerbRow{"activity",
-            "List the last changes of people and administrators' programs",
+            "List recent administrative changes and who made them",
             {},
             kServer | kRows | kWatch,
             list_activity,
             kShown},
     VerbRow{"locks",
             "List the locks of unique jobs, or free one",
-            {VerbWord{"ACTION", "free: the job goes on without its lock", Number::kOptional,
+            {VerbWord{"ACTION", "free: the job continues without its lock", Number::kOptional,
                       ValueHint{.words = kLockActionWords}},
-             VerbWord{"JOB", "The number of the job that holds it", Number::kOptional}},
+             VerbWord{"JOB", "The number of the job that holds the lock", Number::kOptional}},
             kServer | kLocks | kRows | kWatch,
             list_locks,
             kActed},
@@ -174,7 +175,7 @@ constexpr std::array kVerbRows = {
         "List batches, newest first, or show or change one",
         {VerbWord{
              "ACTION",
-             "show it, retry its dead members, discard those that have not ended, accept failed "
+             "show it, retry its dead members, discard unfinished ones, accept permanently failed "
              "ones as succeeded, or delete it",
              Number::kOptional, ValueHint{.words = kBatchActionWords}},
          VerbWord{"BID", "The batch", Number::kOptional}},
@@ -234,7 +235,7 @@ Exit watch(Session& session, Verb verb) {
                                             ? ""
                                             : session.choice.verb->words[0].name) != "ACTION";
   if (!is_list && !session.choice.words.empty()) {
-    return session.refuse_usage("--watch is for lists, not for an ACTION");
+    return session.refuse_usage("--watch cannot be combined with an ACTION");
   }
   Interrupts interrupts;
   Exit exit = Exit::kDone;

@@ -24,8 +24,8 @@ struct Action {
 
 constexpr std::array kActions = {Action{"queues", "clear", "deleting", "deleted", true},
                                  Action{"queues", "delete", "deleting", "deleted", true},
-                                 Action{"workers", "quiet", "", "told to be quiet"},
-                                 Action{"workers", "stop", "", "told to stop"},
+                                 Action{"workers", "quiet", "", "quieting"},
+                                 Action{"workers", "stop", "", "stopping"},
                                  Action{"batches", "retry", "retrying", "made ready"},
                                  Action{"batches", "discard", "deleting", "deleted", true},
                                  Action{"batches", "accept", "", "accepted"},

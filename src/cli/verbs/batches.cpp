@@ -37,7 +37,7 @@ std::string members_text(const Json& batch) {
   for (const auto& [name, word] : kParts) {
     if (count_at(counts, name) > 0) text += ", " + figure_at(counts, name) + " " + word;
   }
-  if (count_at(batch, "lost") > 0) text += ", " + figure_at(batch, "lost") + " failed for good";
+  if (count_at(batch, "lost") > 0) text += ", " + figure_at(batch, "lost") + " failed permanently";
   return text;
 }
 

@@ -258,7 +258,7 @@ Exit change(Session& session, const ChangeWords& words) {
   }
   // A script whose list of IDs is empty must not change all jobs of a state.
   if (choice.is_agreed) return session.refuse_usage("IDs need no --yes");
-  if (choice.spread_s) return session.refuse_usage("--spread is for the jobs that match filters");
+  if (choice.spread_s) return session.refuse_usage("--spread works with filters, not with IDs");
   if (choice.is_dry) return session.refuse_usage("--dry-run counts the jobs that match filters");
   if (choice.states.size() > 1) return session.refuse_usage("with IDs, --state is one state");
   return change_named(session, words);

@@ -22,7 +22,7 @@ Exit show_health(Session& session) {
       console.print_member("new jobs", "refused; see millrace stats");
     }
   }
-  return is_well ? Exit::kDone : session.fail({.text = "the server answers no clients: " + status});
+  return is_well ? Exit::kDone : session.fail({.text = "the server serves no clients: " + status});
 }
 
 Exit show_cluster(Session& session) {
@@ -35,13 +35,13 @@ Exit show_cluster(Session& session) {
     return Exit::kDone;
   }
   if (!cluster.is_object()) {
-    session.console.complain("this server shares its log with no other one");
+    session.console.complain("this server does not use a shared log (--log)");
     return Exit::kDone;
   }
   const Json& engine = member(cluster, "engine");
   const std::string problem = text_at(engine, "problem");
   session.console.print_member(
-      "engine", text_at(engine, "url") + (problem.empty() ? "" : ", not reachable: " + problem));
+      "engine", text_at(engine, "url") + (problem.empty() ? "" : ", unreachable: " + problem));
   Table table({{"node"},
                {"role"},
                {.title = "version", .rank = 2},

@@ -159,7 +159,7 @@ Exit show_rows(Session& session, const Reply<Rows>& rows, const MakeTable& table
   if (is_empty || choice.is_json) return Exit::kDone;
   session.console.print(table(*rows).text(session.console.look()));
   const bool has_more = !text_at(rows->document, "next").empty();
-  if (has_more) session.console.complain("there may be more jobs; see --limit and --all");
+  if (has_more) session.console.complain("there may be more jobs: use --limit or --all");
   return Exit::kDone;
 }
 

@@ -366,7 +366,7 @@ Reply<std::vector<std::string>> bodies_of(Session& session) {
   const std::vector<std::string>& words = session.choice.words;
   const bool is_given = !words.empty() && words.front() != "-";
   const bool are_lines = session.choice.put.are_lines;
-  if (is_given && are_lines) return usage("--lines are those of stdin; leave BODY out");
+  if (is_given && are_lines) return usage("--lines reads stdin; omit BODY");
   const Reply<std::string> text =
       is_given ? Reply<std::string>(words.front()) : read_stdin(session.console, "body");
   if (!text) return text.error();
@@ -427,7 +427,7 @@ Exit put_job(Session& session) {
     if (!id) {
       Failure failure = failure_of(id.error());
       if (!id.error().is_refusal) failure.text += "; it is unknown whether the job was put";
-      if (at > 0) failure.text += "; the " + std::to_string(at) + " before it were put";
+      if (at > 0) failure.text += "; jobs put before it: " + std::to_string(at);
       return session.fail(failure);
     }
     const Exit shown =

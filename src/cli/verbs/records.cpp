@@ -30,7 +30,7 @@ Exit list_types(Session& session) {
          {length_at(type, "run_p95_s")},
          {age.empty() ? "" : age + " ago"}});
   }
-  return show_rows(session, *rows, table, "no run of a job with a type has ended");
+  return show_rows(session, *rows, table, "no typed job has finished a run yet");
 }
 
 Exit list_activity(Session& session) {
@@ -55,7 +55,7 @@ Exit list_activity(Session& session) {
                {text_at(change, "client")},
                {text_at(change, "details")}});
   }
-  return show_rows(session, *rows, table, "nobody has changed anything");
+  return show_rows(session, *rows, table, "no changes recorded");
 }
 
 Exit list_locks(Session& session) {

@@ -39,7 +39,7 @@ Exit show_stats(Session& session) {
                                      (is_at(all, "is_read_only") ? ", read-only" : ""));
   if (text_at(own->json, "status") == "standby") {
     console.print_member("role", "standby " + text_at(own->json, "node") +
-                                     "; what follows is of the leader, " +
+                                     "; the rest is from the leader, " +
                                      text_at(own->json, "leader"));
   }
   const std::string health = text_at(member(all, "health"), "text");

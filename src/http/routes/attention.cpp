@@ -150,8 +150,8 @@ void look_at_left_jobs(const Site& site, Time now, std::vector<Concern>& found) 
   found.push_back({.level = Level::kNotice,
                    .kind = "left",
                    .text = concat(count_of(left.jobs, "job"), left.jobs == 1 ? " is" : " are",
-                                  " held by clients without a wid that have disconnected; the last "
-                                  "times out in ",
+                                  " held by disconnected clients without a wid; the last times out "
+                                  "in ",
                                   length_of(left.ends - now)),
                    .queue = {}});
 }
@@ -186,9 +186,8 @@ std::size_t look_at_errors(const Site& site, Time now, std::vector<Concern>& fou
     found.push_back({.level = Level::kNotice,
                      .kind = "error",
                      .text = concat(name.type.empty() ? name.message : name.type, " occurred ",
-                                    count_of(now_count, "time"), " in the last 5 minutes, ",
-                                    before == 0 ? "and not in the 5 before"
-                                                : concat(grouped(before), " in the 5 before")),
+                                    count_of(now_count, "time"), " in the last 5 minutes, up from ",
+                                    grouped(before), " in the 5 minutes before"),
                      .queue = {},
                      .error = hex(groups[i])});
   }

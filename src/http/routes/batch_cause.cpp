@@ -62,7 +62,8 @@ class CauseSearch {
     }
     const JobBatchFields& fields = batch.fields;
     const bool has_success = fields.callback(BatchRole::kSuccess) != CallbackState::kNone;
-    const std::string_view goal = has_success ? " to let success run" : " to let the batch succeed";
+    const std::string_view goal =
+        has_success ? " so the success callback can run" : " so the batch can succeed";
     if (const std::uint64_t dead = count(batch, JobState::kDead); dead > 0) {
       return Cause{
           .is_blocked = true,
@@ -70,13 +71,13 @@ class CauseSearch {
     }
     if (fields.lost > 0) {
       return Cause{.is_blocked = true,
-                   .text = concat(members(fields.lost, "failed for good. Accept it",
-                                          "failed for good. Accept them"),
+                   .text = concat(members(fields.lost, "failed permanently. Accept it",
+                                          "failed permanently. Accept them"),
                                   goal)};
     }
     if (fields.callback(BatchRole::kSuccess) == CallbackState::kGone) {
       return Cause{.is_blocked = true,
-                   .text = "its success callback was deleted and is not pushed again"};
+                   .text = "its success callback was deleted and will not be pushed again"};
     }
     return std::nullopt;
   }
@@ -141,7 +142,7 @@ class CauseSearch {
 
   MaybeCause waiting_cause(const JobBatch& batch) {
     if (!batch.fields.has(JobBatchFields::kCommitted)) {
-      return Cause{.text = "waits for its client to commit it"};
+      return Cause{.text = "waiting for its client to commit it"};
     }
     const std::uint64_t running = count(batch, JobState::kReserved);
     const std::uint64_t ready = count(batch, JobState::kReady);
@@ -178,11 +179,10 @@ class CauseSearch {
       if (job != nullptr) next = std::min(next, job->steady_when(view_.wall_clock()));
     }
     const bool is_retrying = state == JobState::kRetrying;
-    return Cause{
-        .text = is_retrying
-                    ? concat("waits for ", members(order.size(), "that retries", "that retry"))
-                    : concat("waits for ", count_of(order.size(), "scheduled member")),
-        .next = next};
+    return Cause{.text = is_retrying
+                             ? concat("waiting for ", count_of(order.size(), "retrying member"))
+                             : concat("waiting for ", count_of(order.size(), "scheduled member")),
+                 .next = next};
   }
 
   /// Null: it is not there.
@@ -224,7 +224,7 @@ class CauseSearch {
   static MaybeCause unknown_child(const JobBatch& batch) {
     const JobBatchFields& fields = batch.fields;
     if (fields.unsettled > 0) {
-      return Cause{.text = concat("waits for ", grouped(fields.unsettled),
+      return Cause{.text = concat("waiting for ", grouped(fields.unsettled),
                                   fields.unsettled == 1 ? " child batch" : " child batches")};
     }
     if (fields.unsuccessful == 0) return std::nullopt;
@@ -246,13 +246,13 @@ class CauseSearch {
   std::size_t steps_;
 };
 
-/// "Blocked by child batch X: 3 members are dead. Retry them to let success run"
+/// "Blocked by child batch X: 3 members are dead. Retry them so the success callback can run"
 std::string sentence_of(const Cause& cause) {
   std::string text = cause.text;
   if (cause.batch != 0) {
     const char* const child = cause.depth == 1 ? " child batch " : " batch ";
     const std::string place = cause.depth == 1 ? "" : concat(", ", cause.depth, " levels below");
-    text = concat(cause.is_blocked ? "blocked by" : "waits for", child, cause.label, place, ": ",
+    text = concat(cause.is_blocked ? "blocked by" : "waiting for", child, cause.label, place, ": ",
                   text);
   }
   text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));

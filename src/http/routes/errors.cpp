@@ -483,7 +483,7 @@ Response note_error(const Call& call) {
   const ErrorMark* const now =
       number ? call.site.broker.view().error_marks().find(*number) : nullptr;
   if (was != call.request.members.end() && *was != (now == nullptr ? "" : now->note)) {
-    return refuse(409, "the note was changed meanwhile: reload the page");
+    return refuse(409, "the note has changed since you opened it: reload the page");
   }
   return edit_mark(call, describe_note, [&](ErrorMark& mark) {
     mark.noted_at = text.empty() ? Time{} : call.moment.now;

@@ -107,7 +107,7 @@ export const cases = [
         "4 members that have not run yet",
         "1 child that still runs: a part",
         "2 members that have failed and can be retried",
-        "1 member failed for good: accept it to let success run",
+        "1 member failed permanently: accept it so the batch can succeed",
       ]);
       const tree = page.locator(".family");
       await page.getByText("As a list").click();
@@ -191,7 +191,7 @@ export const cases = [
       const { page } = test;
       await test.open(`batches/${bid}`);
       await page
-        .getByText(/Waits for 1 member that retries, the next at \d\d:\d\d UTC\./)
+        .getByText(/Waiting for 1 retrying member, the next at \d\d:\d\d UTC\./)
         .waitFor();
     },
   },

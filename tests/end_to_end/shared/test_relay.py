@@ -141,7 +141,7 @@ class RelayOfTheWeb(SharedLogTest):
         self.assertEqual((status, shown["role"], shown["node"]), (200, "serving", "a"))
 
     def test_stats_of_a_standby_say_whose_they_are(self):
-        for web, role in ((self.standby, ["standby b; what follows is of the leader, a"]),
+        for web, role in ((self.standby, ["standby b; the rest is from the leader, a"]),
                           (self.leader, [])):
             shown = subprocess.run([PROGRAM, "stats", "--url=%s:%d" % web.address],
                                    capture_output=True, env=environment(), text=True, check=True)

@@ -36,10 +36,10 @@ class FeatureVerbsTest(CliTest):
         bid = client.command("BATCH NEW " + text)
         client.push("member-01", "mail", custom={"bid": bid})
         shown = self.cli("batches")
-        row = rf"(?m)^{bid}  open +1 +1 +0 +0 +\d+s ago  import of\\n2026  Waits for its client"
+        row = rf"(?m)^{bid}  open +1 +1 +0 +0 +\d+s ago  import of\\n2026  Waiting for its client"
         self.assertRegex(shown, row)
         shown = self.cli("batches", "show", bid)
-        self.assertRegex(shown, r"(?m)^cause +Waits for its client to commit it$")
+        self.assertRegex(shown, r"(?m)^cause +Waiting for its client to commit it$")
         self.assertRegex(shown, r"(?m)^members +0 succeeded, 1 ready$")
         self.assertEqual(self.json("batches", "show", bid)["bid"], bid)
         self.assertIn("no such batch", self.refusal("batches", "show", "b-none"))

@@ -41,9 +41,9 @@ class ActionTest(CliTest):
         def state_of(worker, wid):
             return json.loads(worker.command('BEAT {"wid":"%s"}' % wid))["state"]
 
-        self.assertEqual(self.cli("workers", "quiet", "w-1"), "told to be quiet w-1\n")
+        self.assertEqual(self.cli("workers", "quiet", "w-1"), "quieting    w-1\n")
         self.assertEqual(state_of(first, "w-1"), "quiet")
-        self.assertEqual(self.cli("workers", "stop", "--all"), "told to stop 2 workers\n")
+        self.assertEqual(self.cli("workers", "stop", "--all"), "stopping    2 workers\n")
         self.assertEqual(state_of(second, "w-2"), "terminate")
         self.refusal("workers", "stop", "w-3")
         self.assertIn("WID is needed", self.refusal("workers", "stop", status=USAGE))
@@ -163,7 +163,7 @@ class PutLinesTest(CliTest):
         server = self.serve("--max-job-size=10")
         done = self.put(server, b"short\n" + b"x" * 20 + b"\n")
         self.assertEqual(done.returncode, REFUSED)
-        self.assertIn(b"the 1 before it were put", done.stderr)
+        self.assertIn(b"jobs put before it: 1", done.stderr)
         self.assertEqual(self.put(server, b"\n").returncode, USAGE)
         self.assertEqual(self.put(server, b"a\n", "body").returncode, USAGE)
 

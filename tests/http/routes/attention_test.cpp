@@ -169,14 +169,15 @@ TEST_CASE("overview: an error that comes twice as often as before") {
   CHECK(fail(kErrorGrowthMin - 1).empty());
   const Json concern = fail(1).at(0);
   CHECK(concern["kind"] == "error");
-  CHECK(concern["text"] == "Oops occurred 20 times in the last 5 minutes, and not in the 5 before");
+  CHECK(concern["text"] ==
+        "Oops occurred 20 times in the last 5 minutes, up from 0 in the 5 minutes before");
   const std::string group = concern["error"];
   CHECK(web.read("/api/v1/errors/" + group)["type"] == "Oops");
 
   web.now += 5min;
   CHECK(fail(39).empty());
   CHECK(fail(1).at(0)["text"] ==
-        "Oops occurred 40 times in the last 5 minutes, 20 in the 5 before");
+        "Oops occurred 40 times in the last 5 minutes, up from 20 in the 5 minutes before");
   CHECK(web.post("/api/v1/errors/" + group + "/mute", {{"seconds", 60}}).status == 200);
   CHECK(web.read("/api/v1/overview")["attention"].empty());
 }
@@ -200,8 +201,7 @@ TEST_CASE("overview: jobs that clients without a wid left behind") {
   const Json concern = concerns().at(0);
   CHECK(concern["kind"] == "left");
   CHECK(concern["text"] ==
-        "2 jobs are held by clients without a wid that have disconnected; the last times out in "
-        "119 min");
+        "2 jobs are held by disconnected clients without a wid; the last times out in 119 min");
 }
 
 TEST_CASE("overview: a worker that finishes nothing is likely stuck") {

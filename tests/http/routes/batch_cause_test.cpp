@@ -69,7 +69,7 @@ TEST_CASE("batch cause: of many members some are looked at") {
 TEST_CASE("batch cause: an open batch waits for its client") {
   CauseSite web;
   web.add(1);
-  CHECK(web.text(1) == "Waits for its client to commit it");
+  CHECK(web.text(1) == "Waiting for its client to commit it");
   CHECK(web.cause(1)["is_blocked"] == false);
 }
 
@@ -78,10 +78,10 @@ TEST_CASE("batch cause: members that are dead, and those that failed for good") 
   web.add(1);
   web.lose_member(1);
   web.commit(1);
-  CHECK(web.text(1) == "1 member failed for good. Accept it to let success run");
+  CHECK(web.text(1) == "1 member failed permanently. Accept it so the success callback can run");
   web.push_dead_member(1);
   web.push_dead_member(1);
-  CHECK(web.text(1) == "2 members are dead. Retry them to let success run");
+  CHECK(web.text(1) == "2 members are dead. Retry them so the success callback can run");
 }
 
 TEST_CASE("batch cause: members that run, and those that are due later") {
@@ -91,7 +91,7 @@ TEST_CASE("batch cause: members that run, and those that are due later") {
   web.push_member(1, R"(,"at":"2099-01-01T00:00:00Z")");
   web.commit(1);
   const Json cause = web.cause(1);
-  CHECK(cause["text"] == "Waits for 1 member that retries");
+  CHECK(cause["text"] == "Waiting for 1 retrying member");
   CHECK(cause["next_at"] == show_time(web.find(failing)->when, web.broker.view().wall_clock()));
   web.push_member(1);
   web.push_member(1);
@@ -105,7 +105,7 @@ TEST_CASE("batch cause: scheduled members say when the first of them is due") {
   web.push_member(1, R"(,"at":"2099-01-02T00:00:00Z")");
   web.push_member(1, R"(,"at":"2099-01-01T00:00:00Z")");
   web.commit(1);
-  CHECK(web.text(1) == "Waits for 2 scheduled members");
+  CHECK(web.text(1) == "Waiting for 2 scheduled members");
   CHECK(web.cause(1)["next_at"] == "2099-01-01T00:00:00.000Z");
 }
 
@@ -124,7 +124,7 @@ TEST_CASE("batch cause: a callback that is dead, that is not served, and that wa
   web.acknowledge(web.fetch("callbacks"));
   REQUIRE(
       web.broker.admin().change(web.fields(1).success_job, Mutation::Action::kDiscard, web.now));
-  CHECK(web.text(1) == "Its success callback was deleted and is not pushed again");
+  CHECK(web.text(1) == "Its success callback was deleted and will not be pushed again");
 }
 
 TEST_CASE("batch cause: a child that is blocked comes before members that run") {
@@ -139,7 +139,8 @@ TEST_CASE("batch cause: a child that is blocked comes before members that run") 
   web.fetch("busy");
   const Json cause = web.cause(1);
   CHECK(cause["text"] ==
-        "Blocked by child batch partners: 1 member is dead. Retry it to let success run");
+        "Blocked by child batch partners: 1 member is dead. Retry it so the success callback "
+        "can run");
   CHECK(cause["bid"] == format_bid(3));
   CHECK(cause["batch"] == "partners");
 }
@@ -150,8 +151,8 @@ TEST_CASE("batch cause: it is found levels below, and named by its bid without a
   web.lose_member(4);
   for (JobBatchId id = 1; id <= 4; ++id) web.commit(id);
   CHECK(web.text(1) == "Blocked by batch " + format_bid(4) +
-                           ", 3 levels below: 1 member failed for good. Accept it to let success "
-                           "run");
+                           ", 3 levels below: 1 member failed permanently. Accept it so the "
+                           "success callback can run");
 }
 
 TEST_CASE("batch cause: a child that runs is waited for") {
@@ -159,7 +160,7 @@ TEST_CASE("batch cause: a child that runs is waited for") {
   web.add(1);
   web.add_filled(2, 2, 1, "part");
   web.commit(1);
-  CHECK(web.text(1) == "Waits for child batch part: 2 members are ready");
+  CHECK(web.text(1) == "Waiting for child batch part: 2 members are ready");
 }
 
 TEST_CASE("batch cause: it is looked for so many levels down") {
@@ -167,9 +168,9 @@ TEST_CASE("batch cause: it is looked for so many levels down") {
   const auto deepest = static_cast<JobBatchId>(kCauseDepthMax) + 2;
   for (JobBatchId id = 1; id <= deepest; ++id) web.add(id, id - 1);
   for (JobBatchId id = 1; id < deepest; ++id) web.commit(id);
-  CHECK(web.text(2).ends_with(", 16 levels below: waits for its client to commit it"));
-  CHECK(web.text(1) == "Waits for batch " + format_bid(deepest - 1) +
-                           ", 16 levels below: waits for 1 child batch");
+  CHECK(web.text(2).ends_with(", 16 levels below: waiting for its client to commit it"));
+  CHECK(web.text(1) == "Waiting for batch " + format_bid(deepest - 1) +
+                           ", 16 levels below: waiting for 1 child batch");
 }
 
 TEST_CASE("batch cause: a batch that has succeeded has none") {

@@ -99,7 +99,7 @@ Response show_series(const Call& call) {
       wanted.empty() ? kSpans.begin()
                      : std::find_if(kSpans.begin(), kSpans.end(),
                                     [&](const Span& each) { return each.name == wanted; });
-  if (span == kSpans.end()) return refuse(400, "span is not 15m, 1h, 24h, 7d or 30d");
+  if (span == kSpans.end()) return refuse(400, "span must be 15m, 1h, 24h, 7d or 30d");
   const std::string_view queue = call.request.param("queue");
   const std::string_view type = call.request.param("type");
   const bool is_of_group = !call.request.param("group").empty();
