@@ -35,12 +35,21 @@ function roundUp(number) {
 /** A peak of fewer than so many of the values does not set the scale, if it is so much higher. */
 const [PEAK_PART, PEAK_TIMES] = [0.05, 5];
 
-/** The top of the scale: that of all but the peaks, if they would flatten the rest. */
-function topOf(values) {
-  const sorted = values.filter((each) => each !== null).sort((a, b) => a - b);
-  const highest = sorted.at(-1) ?? 0;
-  const usual = sorted[Math.floor(sorted.length * (1 - PEAK_PART)) - 1] ?? 0;
-  return roundUp(usual > 0 && highest > PEAK_TIMES * usual ? 2 * usual : highest);
+/** What goes on now is never a peak. */
+const NOW_POINTS = 12;
+
+/** The top of the scale: that of all but the peaks of the lines, if they would flatten the rest. */
+function topOf(lines, highest) {
+  const usual = Math.max(
+    0,
+    ...lines.map((values) => {
+      const sorted = values.filter((each) => each !== null).sort((a, b) => a - b);
+      return sorted[Math.floor(sorted.length * (1 - PEAK_PART)) - 1] ?? 0;
+    }),
+  );
+  const now = Math.max(0, ...lines.flatMap((values) => values.slice(-NOW_POINTS)));
+  const isPeak = usual > 0 && highest > PEAK_TIMES * usual && now <= 2 * usual;
+  return roundUp(isPeak ? 2 * usual : highest);
 }
 
 const two = (number) => Number(number.toFixed(2));
@@ -138,9 +147,9 @@ function moment(chart, i) {
 
 function drawing({ chart, at, pin, off }, xs) {
   const shown = chart.series.filter(({ label }) => !off.has(label));
-  const all = shown.flatMap(({ values }) => values);
-  const highest = Math.max(0, ...all);
-  const top = chart.isDays ? roundUp(highest) : topOf(all);
+  const lines = shown.map(({ values }) => values);
+  const highest = Math.max(0, ...lines.flat());
+  const top = chart.isDays ? roundUp(highest) : topOf(lines, highest);
   const isCut = top < highest;
   const path = ({ values, color, dash }) =>
     svg("path", {

@@ -35,9 +35,9 @@ bool is_host(std::string_view text, bool is_in_brackets) {
   });
 }
 
-/// What needs no escape there, and escapes themselves.
+/// What needs no escape there, and escapes themselves; `@` is one, since it ends a user's name.
 bool is_of_path(char c) {
-  constexpr std::string_view kOthers = "/-._~%!$&'()*+,;=:@";
+  constexpr std::string_view kOthers = "/-._~%!$&'()*+,;=:";
   return is_letter(c) || is_digit(c) || kOthers.find(c) != kOthers.npos;
 }
 

@@ -33,7 +33,7 @@ export const choices = (label, name, all, chosen, params, usual = all[0][0]) =>
           "aria-current": value === chosen ? "true" : null,
           onclick: (event) => {
             event.preventDefault();
-            replace(event.currentTarget.href);
+            replace(event.currentTarget.href + location.hash);
           },
         },
         text,
@@ -49,7 +49,7 @@ const MARKS_LISTED = 5;
 
 /** The series, with what people have changed meanwhile, and when the server was started. */
 export async function loadSeries(params, of, signal) {
-  const [series, { changes }] = await Promise.all([
+  const [series, { changes, next }] = await Promise.all([
     get("series", { span: spanOf(params), ...of }, { signal }),
     get("activity", { limit: CHANGES_MAX }, { signal }),
   ]);
@@ -60,7 +60,8 @@ export async function loadSeries(params, of, signal) {
       return Date.parse(at) >= begin && !isOfOther;
     })
     .map((change) => ({ at: Date.parse(change.at) / MS, text: nameOf(change) }));
-  return { ...series, marks };
+  const isMore = next !== null && Date.parse(changes.at(-1).at) >= begin;
+  return { ...series, marks, isMore };
 }
 
 const MS = 1000;
@@ -99,12 +100,16 @@ function nameOf({ action, target }) {
 }
 
 /** The changes that the charts mark, the latest ones in words. */
-const marksOf = ({ marks }) =>
+const marksOf = ({ marks, isMore }) =>
   marks.length > 0 &&
   h(
     "p",
     { class: "marks" },
-    h("a", { href: link("activity") }, plural(marks.length, "change")),
+    h(
+      "a",
+      { href: link("activity") },
+      isMore ? `at least ${marks.length} changes` : plural(marks.length, "change"),
+    ),
     ": ",
     marks
       .slice(0, MARKS_LISTED)

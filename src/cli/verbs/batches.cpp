@@ -22,7 +22,8 @@ Table::Cell cause_of(const Json& batch, std::int64_t now_ms) {
 
 std::string cause_text(const Json& batch, std::int64_t now_ms) {
   const std::string text = cause_of(batch, now_ms).text;
-  return text.empty() ? "none: it has succeeded" : text;
+  if (!text.empty()) return text;
+  return text_at(batch, "state") == "succeeded" ? "none: it has succeeded" : "not known";
 }
 
 /// "12 running, 40 ready, 3 dead"

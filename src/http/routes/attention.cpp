@@ -202,12 +202,15 @@ double growth_of(const QueueFigures& figures, const Line* line, std::int64_t end
   const std::vector<Point> points = line->points(0, ends);
   if (points.size() < 2 * kIntervals) return 0;
   const auto ready_at = [&](std::size_t back) {
-    return static_cast<double>(
-        (points.end() - static_cast<std::ptrdiff_t>(back))->ready.value().value_or(0));
+    return (points.end() - static_cast<std::ptrdiff_t>(back))->ready.value();
   };
-  const double now = ready_at(1);
-  const double middle = ready_at(kIntervals);
-  const double before = ready_at(2 * kIntervals);
+  // While no server ran, nobody knows.
+  for (std::size_t back = 1; back <= 2 * kIntervals; ++back) {
+    if (!ready_at(back)) return 0;
+  }
+  const auto now = static_cast<double>(*ready_at(1));
+  const auto middle = static_cast<double>(*ready_at(kIntervals));
+  const auto before = static_cast<double>(*ready_at(2 * kIntervals));
   if (middle <= before || now <= middle || now - before < now / kRoomLowPart) return 0;
   return (now - before) / std::chrono::duration<double>(2 * kGrowthSpan).count();
 }

@@ -44,6 +44,8 @@ class CauseSearch {
     if (blocked) return blocked;
     MaybeCause below = cause_below(batch, depth);
     if (below && below->is_blocked) return below;
+    // Last, since each member is a step: children must not be hidden by the members of others.
+    if (MaybeCause ready = unserved_members(batch)) return ready;
     if (MaybeCause own = waiting_cause(batch)) return own;
     return below ? below : unknown_child(batch);
   }
@@ -56,7 +58,6 @@ class CauseSearch {
   // ---- what somebody has to see to ----
 
   MaybeCause blocked_cause(const JobBatch& batch) {
-    if (MaybeCause ready = unserved_members(batch)) return ready;
     for (const BatchRole role : {BatchRole::kComplete, BatchRole::kSuccess}) {
       if (MaybeCause callback = stuck_callback(batch, role)) return callback;
     }

@@ -482,7 +482,9 @@ Response note_error(const Call& call) {
   const auto number = parse_failure_group(call.name);
   const ErrorMark* const now =
       number ? call.site.broker.view().error_marks().find(*number) : nullptr;
-  if (was != call.request.members.end() && *was != (now == nullptr ? "" : now->note)) {
+  const bool is_given = was != call.request.members.end() && !was->is_null();
+  if (is_given && !was->is_string()) return refuse(400, "was is not a string");
+  if (is_given && *was != (now == nullptr ? "" : now->note)) {
     return refuse(409, "the note has changed since you opened it: reload the page");
   }
   return edit_mark(call, describe_note, [&](ErrorMark& mark) {

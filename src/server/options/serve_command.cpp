@@ -46,11 +46,11 @@ Problem unknown_key(const std::string& name) {
   return Problem{"unknown key '" + name + "'" + (is_key ? "; did you mean '" + meant + "'?" : "")};
 }
 
-/// Whether the value is of the type that the option has; a path that is a number lacks its quotes.
-/// Any option takes a text, as the flag does.
+/// Whether the value is of the type that the option has. Any option takes a text, as the flag does,
+/// and names may be numbers; a path or an address that is one lacks its quotes.
 Outcome<Done> check_type(const Setting& setting, const OptionRow& row) {
-  constexpr std::array<std::string_view, 6> kNumbers = {"N",  "N[,AGE]", "BYTES",
-                                                        "MS", "TIME",    "MODE"};
+  constexpr std::array<std::string_view, 9> kNumbers = {
+      "N", "N[,AGE]", "BYTES", "MS", "TIME", "MODE", "NAME", "TEXT", "NAME[:COLOR]"};
   const bool is_switch = row.value == nullptr;
   const bool is_number = !is_switch && std::ranges::find(kNumbers, row.value) != kNumbers.end();
   if (setting.kind == Setting::Kind::kString) return Done{};

@@ -107,8 +107,13 @@ void JobEvents::note_cron_run(const CronEntry& entry, const Job& job, JobEnd end
   const auto run = std::ranges::find(record.runs, job.id, &CronRun::job);
   CHECK(run != record.runs.end());
   const Reservation* const held = job.reservation();
+  const Attempts* const attempts = ledger_.store().jobs().attempts_of(job);
+  // A run that had been taken from its worker is acknowledged after all.
+  const bool is_late = held == nullptr && attempts != nullptr && end == JobEnd::kSucceeded;
   run->end = CronRunEnd{.how = end == JobEnd::kFlushed ? JobEnd::kGone : end,
-                        .began_at = held == nullptr ? Time{} : wall(held->reserved_at),
+                        .began_at = held != nullptr ? wall(held->reserved_at)
+                                    : is_late       ? wall(attempts->list.back().began)
+                                                    : Time{},
                         .ended_at = wall(now)};
   ledger_.commit(std::move(record));
 }

@@ -34,26 +34,35 @@ Json show_next(const CronBoard::Entry& entry) {
   return next;
 }
 
+/// What former versions did not store in the run, but among the jobs that ended last.
+std::optional<CronRunEnd> end_of(const CronRun& run, const View& view, Time now) {
+  if (run.end || run.job == 0) return run.end;
+  const FinishedJob* const ended = view.finished().find(run.job, now);
+  if (ended == nullptr) return std::nullopt;
+  return CronRunEnd{.how = ended->how, .began_at = ended->began_at, .ended_at = ended->ended_at};
+}
+
 /// Times of runs are those of the wall clock already.
-Json show_run(const CronRun& run, const View& view) {
+Json show_run(const CronRun& run, const View& view, Time now) {
   const auto state = view.jobs().state_of(run.job);
-  const bool has_run = run.end && run.end->began_at != Time{};
+  const std::optional<CronRunEnd> end = end_of(run, view, now);
+  const bool has_run = end && end->began_at != Time{};
   return {{"planned_at", show_time(run.planned, {})},
           {"at", show_time(run.at, {})},
           {"is_by_hand", run.is_by_hand},
           {"id", run.job == 0 ? Json(nullptr) : Json(run.job)},
           {"jid", text_or_null(run.jid)},
           {"state", state ? Json(name_of(*state)) : Json(nullptr)},
-          {"outcome", run.end ? Json(outcome_of(run.end->how)) : Json(nullptr)},
-          {"took_s", has_run ? show_length(run.end->ended_at - run.end->began_at) : Json(nullptr)},
+          {"outcome", end ? Json(outcome_of(end->how)) : Json(nullptr)},
+          {"took_s", has_run ? show_length(end->ended_at - end->began_at) : Json(nullptr)},
           {"problem", text_or_null(run.problem)}};
 }
 
 /// How the last runs went, oldest first: what a list draws.
-Json show_recent_runs(const CronBoard::Entry& entry, const View& view) {
+Json show_recent_runs(const CronBoard::Entry& entry, const View& view, Time now) {
   Json recent = Json::array();
   for (const CronRun& run : entry.runs) {
-    const Json shown = show_run(run, view);
+    const Json shown = show_run(run, view, now);
     recent.push_back({{"state", shown["state"]},
                       {"outcome", shown["outcome"]},
                       {"took_s", shown["took_s"]},
@@ -62,7 +71,7 @@ Json show_recent_runs(const CronBoard::Entry& entry, const View& view) {
   return recent;
 }
 
-Json show_entry(const CronBoard::Entry& entry, const View& view) {
+Json show_entry(const CronBoard::Entry& entry, const View& view, Time now) {
   return {{"name", entry.id},
           {"is_named", entry.is_named},
           {"schedule", entry.schedule},
@@ -73,8 +82,8 @@ Json show_entry(const CronBoard::Entry& entry, const View& view) {
           {"queue", entry.queue},
           {"is_enabled", entry.is_enabled},
           {"is_paused", entry.is_paused},
-          {"last", entry.runs.empty() ? Json(nullptr) : show_run(entry.runs.back(), view)},
-          {"recent", show_recent_runs(entry, view)},
+          {"last", entry.runs.empty() ? Json(nullptr) : show_run(entry.runs.back(), view, now)},
+          {"recent", show_recent_runs(entry, view, now)},
           {"next", show_next(entry)}};
 }
 
@@ -100,7 +109,7 @@ Response list_cron(const Call& call) {
   const CronBoard& board = call.site.cron;
   Json entries = Json::array();
   for (const CronBoard::Entry& entry : board.page(*place, *limit)) {
-    entries.push_back(show_entry(entry, call.site.broker.view()));
+    entries.push_back(show_entry(entry, call.site.broker.view(), call.moment.now));
   }
   const std::size_t next = *place + entries.size();
   const bool has_more = !entries.empty() && next < board.count();
@@ -113,7 +122,7 @@ Response show_cron(const Call& call) {
   const auto entry = call.site.cron.find(call.name);
   if (!entry) return say_no_entry();
   const View& view = call.site.broker.view();
-  Json shown = show_entry(*entry, view);
+  Json shown = show_entry(*entry, view, call.moment.now);
   shown["args"] = entry->args;
   shown["custom"] = text_or_null(entry->custom);
   shown["retry"] = entry->retry ? Json(*entry->retry) : Json(nullptr);
@@ -121,7 +130,7 @@ Response show_cron(const Call& call) {
   shown["jitter"] = entry->jitter.count();
   Json runs = Json::array();
   for (auto run = entry->runs.rbegin(); run != entry->runs.rend(); ++run) {
-    runs.push_back(show_run(*run, view));
+    runs.push_back(show_run(*run, view, call.moment.now));
   }
   shown["runs"] = std::move(runs);
   return {.body = dump(shown)};

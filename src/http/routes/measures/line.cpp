@@ -138,7 +138,12 @@ void Line::restart(const Ends& ends, Reading first) {
     const std::int64_t open = first_open(ends, i);
     // Lengths are differences, and there is none to what other meters had.
     ring.before = first;
-    if (open > ring.end) note_in(ring, first, open);
+    if (open <= ring.end) continue;
+    const auto count = static_cast<std::int64_t>(ring.points.size());
+    const std::int64_t gap = std::max(ring.end, open - count);
+    note_in(ring, first, open);
+    // What waited meanwhile is not known.
+    for (std::int64_t each = gap; each < open; ++each) at(ring.points, each).ready = SmallNumber();
   }
 }
 
