@@ -106,6 +106,15 @@ Reply<Answer> Api::post(const std::string& target, const std::string& body,
   return read(client_->Post(url_.path + kRoot + target, headers, body, "application/json"));
 }
 
+Reply<std::string> Api::bytes(const std::string& target) {
+  httplib::Result result = client_->Get(url_.path + kRoot + target);
+  const bool is_ours = result && result->status == 200 && result->has_header("X-Instance");
+  if (is_ours) return std::move(result->body);
+  const Reply<Answer> answer = read(result);
+  return answer ? Failure{.text = "what answers at " + shown_url_ + " is not Millrace"}
+                : answer.error();
+}
+
 Reply<Answer> Api::health() {
   const httplib::Result result = client_->Get(url_.path + "/health");
   if (!result) return read(result);

@@ -47,6 +47,9 @@ class Api {
   /// other questions a standby passes on to the leader.
   [[nodiscard]] Reply<Answer> health();
 
+  /// The same as `get` of what is no JSON.
+  [[nodiscard]] Reply<std::string> bytes(const std::string& target);
+
   [[nodiscard]] const std::string& shown_url() const { return shown_url_; }
 
  private:

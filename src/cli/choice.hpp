@@ -18,6 +18,7 @@ struct Filter {
   std::string name;  ///< `older_than_s`
   std::string text;
   bool is_number = false;
+  bool is_age = false;  ///< seconds before the present, by the server's clock
 };
 
 /// What `push` sends besides the type and the arguments. Texts of JSON are sent as they are.

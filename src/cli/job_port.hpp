@@ -17,6 +17,13 @@ namespace millrace::cli {
 
 [[nodiscard]] inline client::Reply<client::Beanstalk> connect_to_job_port(const Choice& choice) {
   client::Target target = choice.job_port;
+  if (!choice.has_job_port && target.host.empty()) {
+    return client::Failure{.text =
+                               "the URL does not tell where the beanstalk port is: name it "
+                               "with --address or BEANSTALKD_URL",
+                           .is_refusal = true,
+                           .makes_no_sense = true};
+  }
   target.ca_file = choice.ca_file;
   auto client = client::Beanstalk::connect(target);
   if (client || choice.has_job_port || client.error().is_refusal) return client;

@@ -35,8 +35,13 @@ CommandLine::CommandLine(CLI::App& app) : given_(verb_rows().size()) {
 }
 
 void CommandLine::add(CLI::App& app, Given& given, const VerbRow& verb) {
-  given.command = app.add_subcommand(verb.name, verb.help);
-  given.command->footer(verb.footer);
+  const auto others =
+      app.get_subcommands([&](const CLI::App* each) { return each->get_name() == verb.name; });
+  const bool is_new = others.empty();
+  given.command = is_new ? app.add_subcommand(verb.name, verb.help == nullptr ? "" : verb.help)
+                         : others.front();
+  const std::string footer = given.command->get_footer();
+  given.command->footer(footer + (is_new ? "" : "\n") + verb.footer);
   for (std::size_t i = 0; i < verb.words.size(); ++i) {
     const VerbWord& word = verb.words[i];
     if (word.name == nullptr) continue;
@@ -54,6 +59,7 @@ void CommandLine::add(CLI::App& app, Given& given, const VerbRow& verb) {
     const VerbOption& option = verb_options()[i];
     if (!has_option(verb, option)) continue;
     const std::string flag = flags_of(option);
+    if (given.command->get_option_no_throw(std::string("--") + option.name) != nullptr) continue;
     CLI::Option* const added = option.value == nullptr
                                    ? given.command->add_flag(flag, given.values[i], option.help)
                                    : given.command->add_option(flag, given.values[i], option.help)
@@ -87,10 +93,12 @@ Outcome<Done> CommandLine::read_options(const Given& given, const VerbRow& verb,
     const VerbOption& option = verb_options()[i];
     const std::string flag = std::string("--") + option.name;
     if (!has_option(verb, option) || given.command->get_option(flag)->count() == 0) continue;
+    // An option of its own has its value elsewhere.
+    const std::string value = given.command->get_option(flag)->results().back();
     // Paths may be any bytes. All other values are sent to the server.
     const bool is_sent = (option.groups & (kServer | kJobPort)) == 0;
-    if (is_sent && !is_utf8(given.values[i])) return Problem{flag + " is not UTF-8"};
-    const auto applied = option.apply(choice, given.values[i]);
+    if (is_sent && !is_utf8(value)) return Problem{flag + " is not UTF-8"};
+    const auto applied = option.apply(choice, value);
     if (!applied) return Problem{source_of(option) + " " + applied.error().text};
   }
   return Done{};

@@ -96,6 +96,19 @@ Outcome<Done> add_age(Choice& choice, const std::string& text) {
   return add_number_filter(choice, "older_than_s", std::to_string(seconds));
 }
 
+Outcome<Done> add_time_filter(Choice& choice, const char* name, const std::string& text) {
+  // Without milliseconds, as people write it.
+  const bool is_whole = text.ends_with('Z') && text.find('.') == text.npos;
+  const auto time = parse_time_ms(is_whole ? text.substr(0, text.size() - 1) + ".000Z" : text);
+  const auto age = parse_seconds(text);
+  if (!time && !age) {
+    return Problem{"must be a time such as 2026-11-22T09:59:50Z, or an age such as 30m"};
+  }
+  if (time) return add_number_filter(choice, name, std::to_string(*time));
+  choice.filters.push_back({.name = name, .text = std::to_string(*age), .is_age = true});
+  return Done{};
+}
+
 Outcome<Done> set_rows(Choice& choice, const std::string& text) {
   const auto rows = parse_number<std::uint64_t>(text);
   if (rows.value_or(0) == 0 || *rows > kRowsMax) return Problem{"must be from 1 to 1000000"};
@@ -251,6 +264,16 @@ constexpr std::array kVerbOptions = {
                [](Choice& c, const std::string& text) { return add_filter(c, "error", text); }},
     VerbOption{"older-than", "DURATION", "Jobs created at least that long ago: 90, 30m, 2h, 7d",
                kFilters, add_age},
+    VerbOption{"since", "TIME",
+               "Jobs that failed then or later: 2026-11-22T09:59:50Z, or an age such as 30m",
+               kFilters,
+               [](Choice& c, const std::string& text) {
+                 return add_time_filter(c, "failed_since_ms", text);
+               }},
+    VerbOption{"until", "TIME", "Jobs that failed before that", kFilters,
+               [](Choice& c, const std::string& text) {
+                 return add_time_filter(c, "failed_until_ms", text);
+               }},
     VerbOption{"text", "TEXT", "Part of the body", kFilters,
                [](Choice& c, const std::string& text) { return add_filter(c, "text", text); }},
     VerbOption{"arg", "PATH:VALUE",
@@ -285,6 +308,8 @@ constexpr std::array kVerbOptions = {
     VerbOption{"to", "QUEUE", "The queue to move the jobs to", kMoveTo,
                [](Choice& c, const std::string& text) { return set_text(c.to, text); }, nullptr,
                kQueueHint},
+    VerbOption{"to", "FILE", "A new file, or - for stdout", kExport,
+               [](Choice& c, const std::string& text) { return set_text(c.to, text); }},
     VerbOption{"dry-run", nullptr, "Only count the jobs", kChange,
                [](Choice& c, const std::string& text) { return set_switch(c.is_dry, text); }},
     VerbOption{"yes", nullptr, "Change the jobs that match, not only count them", kDangerous,

@@ -1,9 +1,11 @@
 #include "cli/options/verb_rows.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 
 #include "base/check.hpp"
+#include "base/number.hpp"
 #include "cli/interrupts.hpp"
 #include "cli/verbs/verbs.hpp"
 
@@ -200,6 +202,23 @@ constexpr std::array kVerbRows = {
             turn_throttles,
             "Exit status 0: done. 1: the server refused. 2: wrong arguments. 3: the server cannot "
             "be reached."},
+    VerbRow{"export",
+            nullptr,
+            {},
+            kServer | kState | kFilters | kExport,
+            export_jobs,
+            "Without DIR the jobs of a running server that match are written as NDJSON, which "
+            "`millrace import FILE` takes. Exit status 0: written. 1: no job matches, or FILE is "
+            "there already. 2: wrong arguments. 3: the server cannot be reached."},
+    VerbRow{"import",
+            nullptr,
+            {VerbWord{"FILE", "NDJSON of export, - for stdin: a running server gets the jobs",
+                      Number::kOptional}},
+            kServer | kJobPort,
+            import_jobs,
+            "With FILE, pushed jobs that are there or were done are skipped. Exit status 0: all "
+            "are there. 1: the server refused one. 2: wrong arguments; nothing is imported. 3: the "
+            "server cannot be reached."},
     VerbRow{"dev",
             "Run a throwaway server for testing; its data is lost on exit",
             {},
@@ -248,10 +267,34 @@ Exit watch(Session& session, Verb verb) {
   return exit;
 }
 
+/// Makes times of ages, which are those of the server's clock.
+Reply<Done> date_filters(Choice& choice, Api& api) {
+  for (Filter& filter : choice.filters) {
+    if (!filter.is_age) continue;
+    const Reply<Answer> answer = api.get("overview");
+    if (!answer) return answer.error();
+    const auto age_s = parse_number<std::int64_t>(filter.text).value_or(0);
+    filter.text = std::to_string(std::max<std::int64_t>(answer->now_ms - age_s * 1000, 1));
+    filter.is_number = true;
+    filter.is_age = false;
+  }
+  return Done{};
+}
+
 }  // namespace
 
 std::span<const VerbRow> verb_rows() {
   return kVerbRows;
+}
+
+bool has_option(std::string_view verb, std::string_view name) {
+  const auto row = std::ranges::find(kVerbRows, verb, &VerbRow::name);
+  if (row == kVerbRows.end()) return false;
+  const bool is_word = std::ranges::any_of(
+      row->words, [&](const VerbWord& word) { return word.name != nullptr && name == word.name; });
+  return is_word || std::ranges::any_of(verb_options(), [&](const VerbOption& option) {
+           return (option.groups & row->groups) != 0 && name == std::string("--") + option.name;
+         });
 }
 
 int run(const Choice& choice, FindVerb find_other) {
@@ -260,7 +303,11 @@ int run(const Choice& choice, FindVerb find_other) {
   std::signal(SIGPIPE, SIG_IGN);
   Console console(choice.has_colors);
   Api api(choice);
-  Session session{.choice = choice, .api = api, .console = console};
+  Choice dated = choice;
+  Session session{.choice = dated, .api = api, .console = console};
+  if (auto done = date_filters(dated, api); !done) {
+    return static_cast<int>(session.fail(done.error()));
+  }
   const Verb verb = choice.verb->run == nullptr ? find_other(choice.verb->name) : choice.verb->run;
   CHECK(verb != nullptr);
   Exit exit = choice.is_watched ? watch(session, verb) : verb(session);

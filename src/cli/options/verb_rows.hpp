@@ -51,6 +51,7 @@ enum Group : unsigned {
   kWorkers = 1u << 24,
   kSpread = 1u << 25,  ///< of a retry
   kLocks = 1u << 26,   ///< --queue and --type of locks
+  kExport = 1u << 27,
 };
 
 /// One option. `--name` is its flag.
@@ -76,7 +77,7 @@ struct VerbWord {
 
 struct VerbRow {
   const char* name;
-  const char* help;
+  const char* help;  ///< null: the command is there already, with options of its own
   std::array<VerbWord, 2> words;
   unsigned groups;
   Verb run;            ///< null: more than a server's client does it, see `cli::run`
@@ -85,6 +86,9 @@ struct VerbRow {
 
 [[nodiscard]] std::span<const VerbOption> verb_options();
 [[nodiscard]] std::span<const VerbRow> verb_rows();
+
+/// Whether the verb of that name has the option `--name` or the word.
+[[nodiscard]] bool has_option(std::string_view verb, std::string_view name);
 
 /// Does what a verb is for, and returns the exit status of the program (see `Exit`).
 [[nodiscard]] int run(const Choice& choice, FindVerb find_other);

@@ -13,10 +13,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/base64.hpp"
 #include "base/text.hpp"
 #include "cli/exit.hpp"
 #include "cli/job_port.hpp"
 #include "cli/members.hpp"
+#include "cli/named_job.hpp"
 #include "cli/show/console.hpp"
 #include "cli/show/times.hpp"
 #include "cli/verbs/verbs.hpp"
@@ -380,6 +382,95 @@ Reply<std::vector<std::string>> bodies_of(Session& session) {
   return bodies;
 }
 
+/// The lines of a file of `export`. None is taken if one would be refused.
+Reply<std::vector<Item>> imported_items(Session& session, std::string_view text) {
+  Outcome<std::vector<Item>> items = items_of(text);
+  if (!items) return usage(items.error().text);
+  for (Item& item : *items) {
+    const Json outline = Json::parse(outline_of(item.text), nullptr, false);
+    if (!outline.is_object() || outline.contains("jobtype") == outline.contains("tube")) {
+      return usage(item.place + "must be an object with a jobtype or a tube, as export writes it");
+    }
+    item.has_members = outline.contains("jobtype");
+    if (!item.has_members) continue;
+    const Reply<Answer> checked = session.api.post("jobs/check", item.text);
+    if (!checked) return explained(checked.error(), item);
+  }
+  return *std::move(items);
+}
+
+/// Whether a pushed job lives, or has been done. One that was deleted may come back.
+Reply<bool> is_known(Session& session, const std::string& jid) {
+  if (jid.empty()) return false;
+  const Reply<Answer> all = session.api.get("jids/" + path_part(jid));
+  if (!all && all.error().status == kNotFound) return false;
+  if (!all) return all.error();
+  const Json& finished = member(all->json, "finished");
+  return !member(all->json, "jobs").empty() || std::ranges::any_of(finished, [](const Json& job) {
+    return text_at(job, "outcome") == "done";
+  });
+}
+
+/// One run of `import`.
+struct Import {
+  Session& session;
+  std::optional<client::Beanstalk> tubes = {};
+  std::int64_t now_ms = 0;  ///< of the server, when `tubes` was opened
+  std::uint64_t pushed = 0;
+  std::uint64_t put = 0;
+  std::uint64_t skipped = 0;
+
+  Reply<Done> take(const Item& item) {
+    return item.has_members ? push_one(item) : put_one(Json::parse(item.text, nullptr, false));
+  }
+
+  Reply<Done> push_one(const Item& item) {
+    const Json outline = Json::parse(outline_of(item.text), nullptr, false);
+    const Reply<bool> is_there = is_known(session, text_at(outline, "jid"));
+    if (!is_there) return is_there.error();
+    ++(*is_there ? skipped : pushed);
+    if (*is_there) return Done{};
+    const Reply<Answer> answer = session.api.post("jobs", item.text);
+    if (answer) return Done{};
+    --pushed;
+    if (answer.error().exit != Exit::kNotUnique) return answer.error();
+    ++skipped;
+    return Done{};
+  }
+
+  /// Before the first job is put.
+  Reply<Done> open_tubes() {
+    auto connected = connect_to_job_port(session.choice);
+    if (!connected) return failure_of(connected.error());
+    tubes.emplace(std::move(*connected));
+    const Reply<Answer> answer = session.api.get("overview");
+    if (!answer) return answer.error();
+    now_ms = answer->now_ms;
+    return Done{};
+  }
+
+  Reply<Done> put_one(const Json& job) {
+    const auto bytes = from_base64(text_at(job, "body_base64"));
+    if (!bytes) return usage("body_base64 is not base64");
+    const auto due = parse_time_ms(text_at(job, "at"));
+    const std::int64_t wait_ms = due ? *due - now_ms : 0;
+    if (auto used = tubes->use(text_at(job, "tube")); !used) return failure_of(used.error());
+    const auto id =
+        tubes->put({.body = text_at(job, "body") + *bytes,
+                    .priority = static_cast<std::uint32_t>(count_at(job, "priority")),
+                    .delay_s = wait_ms > 0 ? (static_cast<std::uint64_t>(wait_ms) + 999) / 1000 : 0,
+                    .ttr_s = count_at(job, "ttr")});
+    if (!id) return failure_of(id.error());
+    ++put;
+    return Done{};
+  }
+
+  [[nodiscard]] std::string report() const {
+    return http::count_of(pushed, "job") + " pushed, " + http::grouped(put) + " put, " +
+           http::grouped(skipped) + " there already";
+  }
+};
+
 }  // namespace
 
 Exit push_job(Session& session) {
@@ -410,6 +501,29 @@ Exit show_pushed(Session& session, const Json& pushed) {
   return session.print_done(state.empty() ? "has ended" : state,
                             "job " + text_at(pushed, "id") + ", jid " + text_at(pushed, "jid"),
                             pushed);
+}
+
+Exit import_jobs(Session& session) {
+  const std::string& source = session.choice.words.front();
+  const Reply<std::string> text = read_source(session, source == "-" ? source : "@" + source);
+  if (!text) return session.fail(text.error());
+  Reply<std::vector<Item>> items = imported_items(session, *text);
+  if (!items) return session.fail(items.error());
+  Import done{.session = session};
+  const bool puts = !std::ranges::all_of(*items, &Item::has_members);
+  if (puts) {
+    if (const Reply<Done> opened = done.open_tubes(); !opened) return session.fail(opened.error());
+  }
+  for (std::size_t at = 0; at < items->size(); ++at) {
+    const Reply<Done> taken = done.take((*items)[at]);
+    if (taken) continue;
+    Failure failure = explained(taken.error(), (*items)[at]);
+    failure.text += "; of the lines before it, " + done.report();
+    return session.fail(failure);
+  }
+  return session.print_done(
+      "imported", done.report(),
+      {{"pushed", done.pushed}, {"put", done.put}, {"skipped", done.skipped}});
 }
 
 Exit put_job(Session& session) {

@@ -35,6 +35,8 @@ Exit show_cluster(Session& session);
 Exit list_types(Session& session);
 Exit list_activity(Session& session);
 Exit list_locks(Session& session);
+Exit export_jobs(Session& session);
+Exit import_jobs(Session& session);
 
 /// What the words of a verb that else lists things ask for, such as `queues clear NAME`. `noun`:
 /// what the second one names.

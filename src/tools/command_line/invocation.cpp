@@ -102,6 +102,21 @@ Outcome<Done> check_values(const CLI::App& app) {
   return Done{};
 }
 
+/// `export` and `import` work with the directory of a stopped server, or ask one that runs. Refuses
+/// an option of the other kind; those with a variable may come from the environment.
+Outcome<Done> check_kind(const CLI::App& command, bool asks) {
+  for (const CLI::Option* option : command.get_options()) {
+    const bool is_given = option->count() > 0 && option->get_envname().empty();
+    const std::string& name = option->get_name();
+    const bool is_both = name == "--to" || name == "--ca";
+    const bool is_of_verb = cli::has_option(command.get_name(), name);
+    if (!is_given || is_both || is_of_verb == asks) continue;
+    return Problem{name + (asks ? " is for the directory of a stopped server"
+                                : " is for jobs of a running server")};
+  }
+  return Done{};
+}
+
 constexpr std::size_t kHelpColumns = 80;
 
 class HelpFormat : public CLI::Formatter {
@@ -422,8 +437,15 @@ Invocation read_invocation(const std::vector<std::string>& given, server::Config
   if (parser.move_to_file->parsed()) {
     return read_move(parser, *parser.move_to_file, Invocation::Action::kMoveToFile);
   }
-  if (parser.import->parsed()) return read_import(parser.import_choice);
-  if (parser.export_jobs->parsed()) return read_export(parser.export_choice);
+  const bool imports = parser.import->parsed();
+  if (imports || parser.export_jobs->parsed()) {
+    const CLI::App& command = imports ? *parser.import : *parser.export_jobs;
+    const bool has_word = command.get_option(imports ? "FILE" : "DIR")->count() > 0;
+    const bool asks = imports == has_word;
+    if (auto checked = check_kind(command, asks); !checked) return refuse(checked.error().text);
+    if (asks) return read_ask(parser.verbs, arguments);
+    return imports ? read_import(parser.import_choice) : read_export(parser.export_choice);
+  }
   if (parser.verbs.is_given()) return read_ask(parser.verbs, arguments);
   if (parser.completion->parsed()) return print_completion(parser);
   if (parser.man->parsed()) return print(man_page(shown_commands(parser.app)));

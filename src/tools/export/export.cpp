@@ -354,15 +354,18 @@ Outcome<JournalReport> export_jobs(const ExportChoice& choice) {
 
 CLI::App* add_export_command(CLI::App& app, ExportChoice& choice) {
   CLI::App* const command =
-      app.add_subcommand("export", "Export the jobs of a stopped server to beanstalkd or Faktory");
+      app.add_subcommand("export", "Export the jobs of a stopped server, or some of a running one");
   command
       ->add_option("DIR", choice.directory,
-                   "The data directory; its jobs stay in it too, and are not served")
-      ->required()
+                   "The data directory of a stopped server; its jobs stay in it too, and are not "
+                   "served. Without it, jobs of a running server are exported")
       ->type_name("");
   command->option_defaults()->take_last();
-  command->add_option("--to", choice.to, "The server that gets the jobs; it runs")
-      ->type_name("URL");
+  command
+      ->add_option(
+          "--to", choice.to,
+          "The server that gets the jobs of DIR (URL), which runs; without DIR a new file, or -")
+      ->type_name("TARGET");
   command
       ->add_option("--ca", choice.ca_file,
                    "Certificates to check that of the server with (PEM), instead of the system's")

@@ -62,8 +62,8 @@ Outcome<JournalReport> import_jobs(const ImportChoice& choice) {
 }
 
 CLI::App* add_import_command(CLI::App& app, ImportChoice& choice) {
-  CLI::App* const command =
-      app.add_subcommand("import", "Import jobs from beanstalkd or Faktory into a stopped server");
+  CLI::App* const command = app.add_subcommand(
+      "import", "Import jobs from beanstalkd or Faktory, or those that export wrote");
   command
       ->add_option("--beanstalkd", choice.beanstalkd,
                    "The directory of beanstalkd's binlog (-b); it is not changed")

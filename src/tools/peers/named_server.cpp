@@ -73,13 +73,14 @@ Outcome<Done> take_server(cli::Choice& choice) {
   if (auto taken = take_millrace_url(choice); !taken) return taken;
   // A proxy in front of the web port has one of its own.
   const int port = choice.url.port;
-  if (speaks_beanstalk && port != cli::ServerUrl().port && port != kHttpPort &&
-      port != kHttpsPort) {
+  const bool is_usual = port == cli::ServerUrl().port || port == kHttpPort || port == kHttpsPort;
+  const bool needs_jobs = speaks_beanstalk && !asks_one;
+  if (needs_jobs && !is_usual) {
     return cannot_guess(server::kUrlVariable, port, "beanstalk", kNameBeanstalk);
   }
-  if (auto taken = take_faktory_url(choice, speaks_beanstalk); !taken) return taken;
-  if (speaks_beanstalk && choice.has_url) {
-    choice.job_port.host = choice.url.host;
+  if (auto taken = take_faktory_url(choice, needs_jobs); !taken) return taken;
+  if (speaks_beanstalk && choice.has_url && !choice.has_job_port) {
+    choice.job_port.host = is_usual ? choice.url.host : "";
     choice.job_port.is_tls = choice.url.is_https;
   }
   return Done{};
