@@ -12,6 +12,7 @@ import errorGroup from "./pages/error_group.js";
 import cron from "./pages/cron.js";
 import cronEntry from "./pages/cron_entry.js";
 import activity from "./pages/activity.js";
+import alerts from "./pages/alerts.js";
 import type from "./pages/type.js";
 import types from "./pages/types.js";
 import throttles from "./pages/throttles.js";
@@ -54,6 +55,7 @@ export const PAGES = [
   [/^workers\/?$/, workers, "workers"],
   [/^workers\/(.+)$/, worker, "workers"],
   [/^activity\/?$/, activity, "activity"],
+  [/^alerts\/?$/, alerts, "server"],
   [/^server\/?$/, server, "server"],
 ];
 

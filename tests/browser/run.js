@@ -26,6 +26,7 @@ import { cases as completedCases } from "./cases/completed_cases.js";
 import { cases as errorCases } from "./cases/error_cases.js";
 import { cases as typeCases } from "./cases/type_cases.js";
 import { cases as activityCases } from "./cases/activity_cases.js";
+import { cases as alertCases } from "./cases/alert_cases.js";
 import { cases as chartCases } from "./cases/chart_cases.js";
 import { cases as workerCases } from "./cases/worker_cases.js";
 import { cases as loadCases } from "./cases/load_cases.js";
@@ -91,6 +92,7 @@ const files = [
   errorCases,
   typeCases,
   activityCases,
+  alertCases,
   chartCases,
   workerCases,
   loadCases,

@@ -15,6 +15,7 @@ function target({ action, target: name }) {
   const [kind] = action.split("/");
   if (kind === "queues" || kind === "throttles") return queueLink(name);
   if (kind === "jobs" || kind === "locks") return h("a", { href: link(`jobs/${name}`) }, name);
+  if (kind === "alerts") return h("a", { href: link("alerts") }, name);
   if (kind === "errors") return h("a", { href: link(`errors/${name}`) }, name);
   return h("span", { class: "name" }, name);
 }
@@ -63,7 +64,8 @@ export default {
         "p",
         { class: "dim" },
         "The last 1,000 changes by this UI, the JSON API, and MUTATE, FLUSH and QUEUE of Faktory ",
-        "clients. Pushes from clients are not listed. A crash loses the changes of the last 30 s.",
+        "clients, and alerts that were sent. Pushes from clients are not listed. A crash loses ",
+        "the changes of the last 30 s.",
       ),
       changes.length > 0
         ? table("Changes", COLUMNS, changes.map(row), "cards")

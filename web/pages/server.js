@@ -1,6 +1,7 @@
 import { get } from "../api.js";
 import { h } from "../dom.js";
 import { age, bytes, count, span } from "../format.js";
+import { link } from "../route.js";
 import { facts, head, table } from "../ui.js";
 
 function share(part, whole) {
@@ -84,6 +85,8 @@ export default {
       h(
         "p",
         {},
+        h("a", { href: link("alerts") }, "Alerts"),
+        " that this server sends, ",
         h("a", { href: metrics }, "/metrics"),
         " for Prometheus, ",
         h("a", { href: new URL("stats", document.baseURI).href }, "/stats"),
