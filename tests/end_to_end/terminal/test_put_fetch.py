@@ -231,7 +231,7 @@ class TlsTest(JobPortTest):
         self.assertIn("job 1", self.cli("put", "x", f"--ca={certificate}"))
         self.assertEqual(self.fetched(f"--ca={certificate}")[0]["body"], "x")
         self.assertIn("not trusted", self.refusal("put", "x", status=UNREACHABLE))
-        self.assertIn("--ca", self.refusal("put", "x", "--ca=/nowhere", status=UNREACHABLE))
+        self.assertIn("--ca", self.refusal("put", "x", "--ca=/nowhere", status=USAGE))
         plain = f"--address=127.0.0.1:{server.beanstalk_address[1]}"
         for verb in (("put", "x"), ("fetch",)):
             self.assertIn("tls://", self.refusal(*verb, plain, status=UNREACHABLE))
