@@ -22,16 +22,14 @@ class CronTable final : public CronBoard {
   [[nodiscard]] std::vector<Entry> page(std::size_t begin, std::size_t limit) const override {
     begin = std::min(begin, entries.size());
     const std::size_t end = begin + std::min(limit, entries.size() - begin);
-    return {entries.begin() + static_cast<std::ptrdiff_t>(begin),
-            entries.begin() + static_cast<std::ptrdiff_t>(end)};
+    std::vector<Entry> found;
+    for (std::size_t i = begin; i < end; ++i) found.push_back(with_runs(entries[i]));
+    return found;
   }
 
   [[nodiscard]] std::optional<Entry> find(std::string_view id) const override {
-    for (Entry entry : entries) {
-      if (entry.id != id) continue;
-      const CronEntry* const known = broker_.view().cron().find(id);
-      if (known != nullptr) entry.runs = known->runs;
-      return entry;
+    for (const Entry& entry : entries) {
+      if (entry.id == id) return with_runs(entry);
     }
     return std::nullopt;
   }
@@ -59,6 +57,15 @@ class CronTable final : public CronBoard {
   std::optional<Refusal> refusal;     ///< why each pause is
 
  private:
+  /// Those that the broker remembers come after those that the test has set.
+  [[nodiscard]] Entry with_runs(Entry entry) const {
+    const CronEntry* const known = broker_.view().cron().find(entry.id);
+    if (known != nullptr) {
+      entry.runs.insert(entry.runs.end(), known->runs.begin(), known->runs.end());
+    }
+    return entry;
+  }
+
   Entry* edit(std::string_view id) {
     const auto found = std::find_if(entries.begin(), entries.end(),
                                     [&](const Entry& entry) { return entry.id == id; });
