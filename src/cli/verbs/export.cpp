@@ -91,10 +91,14 @@ Exit export_jobs(Session& session) {
   const File file(is_stdout ? stdout : open_new_file(choice.to),
                   is_stdout ? [](std::FILE*) { return 0; } : std::fclose);
   if (!file) return session.fail(cannot_write(choice.to));
-  const Reply<std::uint64_t> count = write_jobs(session, file.get());
+  Reply<std::uint64_t> count = write_jobs(session, file.get());
+  // The jobs may be deleted next: so the file is on the disk, or not there.
+  const bool is_written =
+      std::fflush(file.get()) == 0 && (is_stdout || ::fsync(fileno(file.get())) == 0);
+  if (count && !is_written) count = cannot_write(choice.to);
+  if (count && *count == 0) count = Failure{.text = "no job matches"};
+  if (!count && !is_stdout) ::unlink(choice.to.c_str());
   if (!count) return session.fail(count.error());
-  if (std::fflush(file.get()) != 0) return session.fail(cannot_write(choice.to));
-  if (*count == 0) return session.fail({.text = "no job matches"});
   if (is_stdout) return Exit::kDone;
   return session.print_done("exported", http::count_of(*count, "job") + " to " + choice.to,
                             {{"exported", *count}});

@@ -382,6 +382,30 @@ Reply<std::vector<std::string>> bodies_of(Session& session) {
   return bodies;
 }
 
+/// What is wrong with a job to be put; null: nothing is.
+const char* problem_of_put(const Item& item) {
+  const Json job = Json::parse(item.text, nullptr, false);
+  const Json& tube = member(job, "tube");
+  const bool is_name = tube.is_string() && !tube.get_ref<const std::string&>().empty() &&
+                       std::ranges::all_of(tube.get_ref<const std::string&>(),
+                                           [](char c) { return c > ' ' && c <= '~'; });
+  if (!is_name) return "tube must be the name of a tube";
+  for (const char* const name : {"priority", "ttr"}) {
+    const Json& number = member(job, name);
+    if (!number.is_number_unsigned() || number.get<std::uint64_t>() > UINT32_MAX) {
+      return "priority and ttr must be whole numbers below 2^32";
+    }
+  }
+  const Json& text = member(job, "body");
+  const Json& encoded = member(job, "body_base64");
+  if (text.is_string() == encoded.is_string()) return "body or body_base64 must be a text";
+  if (encoded.is_string() && !from_base64(encoded.get_ref<const std::string&>())) {
+    return "body_base64 is not base64";
+  }
+  const bool is_due = job.contains("at");
+  return is_due && !parse_time_ms(text_at(job, "at")) ? "at must be a time" : nullptr;
+}
+
 /// The lines of a file of `export`. None is taken if one would be refused.
 Reply<std::vector<Item>> imported_items(Session& session, std::string_view text) {
   Outcome<std::vector<Item>> items = items_of(text);
@@ -392,6 +416,9 @@ Reply<std::vector<Item>> imported_items(Session& session, std::string_view text)
       return usage(item.place + "must be an object with a jobtype or a tube, as export writes it");
     }
     item.has_members = outline.contains("jobtype");
+    if (const char* const wrong = item.has_members ? nullptr : problem_of_put(item)) {
+      return usage(item.place + wrong);
+    }
     if (!item.has_members) continue;
     const Reply<Answer> checked = session.api.post("jobs/check", item.text);
     if (!checked) return explained(checked.error(), item);
@@ -450,13 +477,12 @@ struct Import {
   }
 
   Reply<Done> put_one(const Json& job) {
-    const auto bytes = from_base64(text_at(job, "body_base64"));
-    if (!bytes) return usage("body_base64 is not base64");
+    const std::string bytes = from_base64(text_at(job, "body_base64")).value_or("");
     const auto due = parse_time_ms(text_at(job, "at"));
     const std::int64_t wait_ms = due ? *due - now_ms : 0;
     if (auto used = tubes->use(text_at(job, "tube")); !used) return failure_of(used.error());
     const auto id =
-        tubes->put({.body = text_at(job, "body") + *bytes,
+        tubes->put({.body = text_at(job, "body") + bytes,
                     .priority = static_cast<std::uint32_t>(count_at(job, "priority")),
                     .delay_s = wait_ms > 0 ? (static_cast<std::uint64_t>(wait_ms) + 999) / 1000 : 0,
                     .ttr_s = count_at(job, "ttr")});

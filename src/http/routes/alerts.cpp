@@ -162,6 +162,19 @@ void Alerts::set(std::vector<AlertRule> rules) {
   next_ = {};
 }
 
+void Alerts::take_over(Time now, bool was_standby) {
+  took_over_at_ = now;
+  for (Alert& alert : alerts_) {
+    for (std::size_t i = 0; i < alert.rule.conditions.size(); ++i) {
+      State& state = alert.states[i];
+      const bool is_of_this = alert.rule.conditions[i].kind == Kind::kTakeover;
+      // An earlier takeover was another event.
+      if (is_of_this) state.is_told = state.holds = false;
+      if (is_of_this || was_standby) state.next_at = {};
+    }
+  }
+}
+
 void Alerts::work(const Site& site, const SystemFacts& system, Time now) {
   if (now < next_due()) return;
   // What the system looks like is known a moment after the start. Without a lease, another server
@@ -205,11 +218,16 @@ void Alerts::look_at(const QueueFigures& figures, Time now) {
 
 void Alerts::look_at_dead(const AlertCondition& condition, State& state, std::uint64_t dead,
                           Time now) {
-  state.dead.emplace_back(now, dead);
-  while (now - state.dead.front().first > condition.span) state.dead.pop_front();
-  const std::uint64_t more = dead - std::ranges::min_element(state.dead, {}, [](const auto& each) {
-                                      return each.second;
-                                    })->second;
+  // A test makes a round of its own.
+  const bool is_due = state.dead.empty() || now - state.dead.back().first >= kInterval / 2;
+  if (is_due) {
+    state.dead.emplace_back(now, dead);
+    while (now - state.dead.front().first > condition.span) state.dead.pop_front();
+  }
+  const std::uint64_t least = std::ranges::min_element(state.dead, {}, [](const auto& each) {
+                                return each.second;
+                              })->second;
+  const std::uint64_t more = dead - std::min(dead, least);
   if (more < condition.dead) return;
   state.next.add([=] {
     return Concern{.level = Concern::Level::kTrouble,
@@ -255,7 +273,8 @@ void Alerts::step(AlertPlace place, const Site& site, Time now) {
   const bool is_test = place.condition == alert.rule.conditions.size();
   const bool holds = state.found.count > 0;
   if (std::exchange(state.holds, holds) != holds) state.since = now;
-  if (state.is_sending || (!is_test && now < alert.silenced_until)) return;
+  if (state.is_sending || now < state.not_before) return;
+  if (!is_test && now < alert.silenced_until) return;
   const bool is_event = is_test || alert.rule.conditions[place.condition].kind == Kind::kTakeover;
   if (!is_event && now - state.since < alert.rule.hold) return;
   if (holds ? now < state.next_at : !state.is_told) {
@@ -289,9 +308,10 @@ void Alerts::note(const AlertResult& result, Activity& activity, Time now) {
   const bool is_test = result.place.condition == alert.rule.conditions.size();
   const bool was_delivered = result.problem.empty();
   state.is_sending = false;
-  // Where the end could not be told, there is nothing left to tell.
-  state.is_told = result.is_firing && (was_delivered || state.is_told);
-  if (!result.is_firing) state.next_at = {};
+  // Otherwise it is told after a while, if it is still so.
+  if (was_delivered) state.is_told = result.is_firing;
+  if (!was_delivered || !result.is_firing) state.next_at = {};
+  state.not_before = was_delivered ? Time{} : now + kFailurePause;
   if (is_test) state.found = {};
   if (is_test) next_ = now;
   alert.last = result;
@@ -330,6 +350,7 @@ bool Alerts::test(std::string_view name, Time now) {
   State& state = alert->states.back();
   state.found = {.worst = {{.kind = kTestCondition, .text = "This is a test", .queue = {}}},
                  .count = 1};
+  state.not_before = {};
   next_ = now;
   return true;
 }

@@ -43,14 +43,17 @@ class Alerts {
   static constexpr Duration kTurnPause = 1ms;
   /// A turn looks at queues so often, for each condition.
   static constexpr std::size_t kLooksATurn = 10'000;
+  /// After a message could not be sent, the next one.
+  static constexpr Duration kFailurePause = 15min;
   /// So long a takeover is told of.
   static constexpr Duration kTakeoverSpan = 5min;
 
   /// From now on. An alert that keeps its name and a condition goes on with it.
   void set(std::vector<AlertRule> rules);
 
-  /// This server has come to lead.
-  void take_over(Time now) { took_over_at_ = now; }
+  /// This server has come to lead; `was_standby`: another one did in between, and what still fires
+  /// is told anew.
+  void take_over(Time now, bool was_standby);
 
   /// Looks at some queues, if it is time. To be called at `next_due`.
   void work(const Site& site, const SystemFacts& system, Time now);
@@ -96,7 +99,8 @@ class Alerts {
     bool is_told = false;  ///< the receiver knows that it fires
     Time told_since{};     ///< since when, and of what
     std::string told = {};
-    Time next_at{};  ///< while it holds, nothing is sent before
+    Time next_at{};     ///< while it holds, nothing is sent before
+    Time not_before{};  ///< a message could not be sent: the next try
     std::deque<std::pair<Time, std::uint64_t>> dead =
         {};  ///< jobs that were dead, the oldest first
   };

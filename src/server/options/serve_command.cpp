@@ -49,13 +49,18 @@ Problem unknown_key(const std::string& name) {
 /// Whether the value is of the type that the option has. Any option takes a text, as the flag does,
 /// and names may be numbers; a path or an address that is one lacks its quotes.
 Outcome<Done> check_type(const Setting& setting, const OptionRow& row) {
-  constexpr std::array<std::string_view, 9> kNumbers = {
-      "N", "N[,AGE]", "BYTES", "MS", "TIME", "MODE", "NAME", "TEXT", "NAME[:COLOR]"};
+  constexpr std::array<std::string_view, 6> kNumbers = {"N",  "N[,AGE]", "BYTES",
+                                                        "MS", "TIME",    "MODE"};
+  constexpr std::array<std::string_view, 3> kNames = {"NAME", "TEXT", "NAME[:COLOR]"};
   const bool is_switch = row.value == nullptr;
-  const bool is_number = !is_switch && std::ranges::find(kNumbers, row.value) != kNumbers.end();
+  const auto is_one_of = [&](const auto& values) {
+    return !is_switch && std::ranges::find(values, row.value) != values.end();
+  };
+  const bool is_number = is_one_of(kNumbers);
   if (setting.kind == Setting::Kind::kString) return Done{};
   if (setting.kind == Setting::Kind::kBoolean && is_switch) return Done{};
-  if (setting.kind == Setting::Kind::kNumber && (is_number || is_switch)) return Done{};
+  const bool takes_number = is_number || is_switch || is_one_of(kNames);
+  if (setting.kind == Setting::Kind::kNumber && takes_number) return Done{};
   const char* const type = is_switch   ? "true or false"
                            : is_number ? "a whole number, or a text in quotes"
                                        : "a text in quotes";

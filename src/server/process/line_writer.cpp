@@ -59,7 +59,8 @@ ssize_t write_some(int descriptor, std::string_view text) {
 
 }  // namespace
 
-LineWriter::LineWriter(int descriptor) : shared_(descriptor), own_(reopened(descriptor)) {}
+LineWriter::LineWriter(int descriptor, LogFormat format)
+    : format_(format), shared_(descriptor), own_(reopened(descriptor)) {}
 
 LineWriter::~LineWriter() {
   if (own_ >= 0) ::close(own_);
@@ -68,9 +69,10 @@ LineWriter::~LineWriter() {
 void LineWriter::write(std::string_view lines) {
   const std::lock_guard guard(mutex_);
   if (lost_ > told_) {
-    const Log notice([this](std::string_view line) {
+    const auto sink = [this](std::string_view line) {
       if (put((is_torn_ ? "\n" : "") + std::string(line))) told_ = lost_;
-    });
+    };
+    const Log notice(sink, Log::Routine::kLogged, format_);
     notice.event("log_lines_lost", {{"count", lost_ - told_}});
   }
   if (lost_ > told_ || !put(lines)) ++lost_;

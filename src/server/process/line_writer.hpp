@@ -7,12 +7,14 @@
 
 namespace millrace::server {
 
+enum class LogFormat;
+
 /// Writes lines to stderr or stdout, and waits for nobody: a line that cannot be written at once is
-/// left out. The next one that can be follows a line `log_lines_lost count=N`. Thread-safe.
+/// left out. The next one that can be follows an event `log_lines_lost count=N`. Thread-safe.
 class LineWriter {
  public:
   /// The descriptor stays as it is, since other processes may share it, and outlives the writer.
-  explicit LineWriter(int descriptor);
+  explicit LineWriter(int descriptor, LogFormat format = LogFormat{});
   ~LineWriter();
   LineWriter(const LineWriter&) = delete;
   LineWriter& operator=(const LineWriter&) = delete;
@@ -26,6 +28,7 @@ class LineWriter {
  private:
   [[nodiscard]] bool put(std::string_view text);
 
+  const LogFormat format_;
   const int shared_;
   const int own_;  ///< leads to the same place and never waits; -1: none
   std::mutex mutex_;

@@ -69,7 +69,7 @@ std::string join(const std::vector<std::string>& names) {
 
 Log::Log(Routine routine, LogFormat format)
     // Shared with the sink.
-    : stderr_(std::make_shared<LineWriter>(STDERR_FILENO)),
+    : stderr_(std::make_shared<LineWriter>(STDERR_FILENO, format)),
       sink_([output = stderr_](std::string_view line) { output->write(line); }),
       routine_(routine),
       format_(format) {}

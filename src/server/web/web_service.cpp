@@ -128,7 +128,7 @@ WebService::~WebService() {
 Outcome<Done> WebService::listen() {
   const Time now = parts_.clock.now();
   measures_.load(now);
-  alerts_.take_over(now);
+  alerts_.take_over(now, is_open_);
   parts_.broker.activity().note({.at = now,
                                  .protocol = "server",
                                  .from = {},

@@ -71,10 +71,18 @@ class SomeJobsTest(CliTest):
     def test_nothing_is_imported_where_a_line_is_wrong(self):
         self.serve()
         file = self.path("lines")
+        good = '{"tube":"a","priority":1,"ttr":60,'
+        put = good + '"body":"x"}\n' + good + "%s}\n"
         for text, problem in (
             ('{"jobtype":"A","args":[],"jid":"12345678"}\n{"args":[]}\n', "line 2: must be an obj"),
             ('{"jobtype":"A","args":[],"jid":"12345678"}\n{"jobtype":"A"}\n', "line 2: "),
             ("not JSON\n", "line 1: "),
+            (put % '"body":"x","tube":""', "line 2: tube must be"),
+            (put % '"body":"x","priority":-1', "line 2: priority and ttr must be"),
+            (put % '"body":{"x":1}', "line 2: body or body_base64 must be a text"),
+            (put % '"body":"x","body_base64":"eA=="', "line 2: body or body_base64"),
+            (put % '"body_base64":"###"', "line 2: body_base64 is not base64"),
+            (put % '"body":"x","at":"soon"', "line 2: at must be a time"),
         ):
             with self.subTest(text), open(file, "w", encoding="ascii") as lines:
                 lines.write(text)

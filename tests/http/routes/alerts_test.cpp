@@ -168,13 +168,26 @@ TEST_CASE("alerts: the disk") {
 
 TEST_CASE("alerts: a takeover is told at once, where a log is shared") {
   Rounds rounds(rule_of({.text = "takeover", .kind = Kind::kTakeover}));
-  rounds.web.alerts.take_over(rounds.web.now);
+  rounds.web.alerts.take_over(rounds.web.now, false);
   CHECK(rounds.after(10s).empty());
   rounds.web.traffic.leadership.node = "b";
   const auto fired = rounds.after(10s);
   REQUIRE(fired.size() == 1);
   CHECK(fired[0]["text"] == "b leads the log now");
+  // Another one leads for a moment, within the five minutes.
+  rounds.web.alerts.take_over(rounds.web.now, true);
+  CHECK(status_of(rounds.after(10s)) == std::vector<Json>{"firing"});
   CHECK(status_of(rounds.after(10min)) == std::vector<Json>{"resolved"});
+}
+
+TEST_CASE("alerts: one that leads again says what still fires") {
+  Rounds rounds(rule_of(concern_of("paused")));
+  rounds.pause();
+  CHECK(rounds.after(2min).size() == 1);
+  rounds.web.alerts.take_over(rounds.web.now, false);
+  CHECK(rounds.after(10min).empty());
+  rounds.web.alerts.take_over(rounds.web.now, true);
+  CHECK(status_of(rounds.after(10s)) == std::vector<Json>{"firing"});
 }
 
 TEST_CASE("alerts: a leader without a lease sends nothing") {
@@ -210,24 +223,32 @@ TEST_CASE("alerts: a test fires at once and is over, also while there is a silen
   CHECK(rounds.after(3h).empty());
 }
 
-TEST_CASE("alerts: what could not be sent is noted, and tried again when it is to be repeated") {
-  Rounds rounds(rule_of(concern_of("paused")));
+TEST_CASE("alerts: what could not be sent is noted, and the present is sent a while later") {
+  AlertRule rule = rule_of(concern_of("paused"));
+  rule.repeat = {};
+  Rounds rounds(std::move(rule));
   rounds.problem = "no connection";
   rounds.pause();
-  CHECK(rounds.after(30min).size() == 1);
+  CHECK(rounds.after(10min).size() == 1);
   CHECK(rounds.noted() ==
         "alerts/failed paused: fired, could not be sent; tries: 1; no connection");
   CHECK(rounds.web.alerts.failed() == 1);
   const Json alert = rounds.web.read("/api/v1/alerts")["alerts"][0];
   CHECK(alert["conditions"][0]["state"] == "pending");
   CHECK(alert["last"]["problem"] == "no connection");
-  CHECK(rounds.after(1h).size() == 1);
+  CHECK(rounds.after(1h).size() == 4);
   // Nobody knows that it fired: so nobody is told that it is over.
   rounds.resume();
   CHECK(rounds.after(2h).empty());
   rounds.problem = {};
   rounds.pause();
   CHECK(status_of(rounds.after(2min)) == std::vector<Json>{"firing"});
+  rounds.problem = "no connection";
+  rounds.resume();
+  CHECK(status_of(rounds.after(2min)) == std::vector<Json>{"resolved"});
+  rounds.problem = {};
+  CHECK(status_of(rounds.after(20min)) == std::vector<Json>{"resolved"});
+  CHECK(rounds.after(3h).empty());
 }
 
 TEST_CASE("alerts: while a message is on its way, no other one follows") {

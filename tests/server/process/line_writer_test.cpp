@@ -7,6 +7,7 @@
 #include <array>
 #include <string>
 
+#include "server/process/logging.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::server {
@@ -50,6 +51,16 @@ TEST_CASE("line writer: leaves out what a full pipe does not take, and says how 
   writer.write("more\n");
   CHECK(pipe.read() == "more\n");
   CHECK(writer.lost() == 2);
+}
+
+TEST_CASE("line writer: says how much was lost in the format of the log") {
+  LineEnds pipe;
+  REQUIRE(::pipe2(pipe.ends.data(), O_CLOEXEC) == 0);
+  LineWriter writer(pipe.ends[1], LogFormat::kJson);
+  fill(writer);
+  (void)pipe.read();
+  writer.write("after\n");
+  CHECK(pipe.read().find(R"("event":"log_lines_lost","count":1)") != std::string::npos);
 }
 
 TEST_CASE("line writer: a line that a socket took in part ends before the next one") {

@@ -434,7 +434,7 @@ TEST_CASE("config: a value in the file has the type of its option") {
   const std::string good =
       scratch.write("good",
                     "max-job-size = 70000\nmemory-limit = \"2GB\"\nworker-timeout = 90\n"
-                    "volatile = true\nstrict-fetch = \"on\"\n");
+                    "volatile = true\nstrict-fetch = \"on\"\nname = 7\n");
   const Invocation read = read_invocation({"serve", "--config", good});
   REQUIRE(read.action == Invocation::Action::kServe);
   CHECK(read.config.memory_bytes_max == 2'000'000'000);
