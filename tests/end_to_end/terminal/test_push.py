@@ -167,7 +167,8 @@ class PushTest(CliTest):
                 self.assertIn("priority must be from 1 to 9", refusal)
                 self.assertEqual("line 3: " in refusal, lines != line)
         self.assertIn('"jobs":[]', self.cli("ls", "ready", "--json"))
-        self.assertIn('"changes":[]', self.web.get("/api/v1/activity")[2].decode())
+        changes = self.web.read("/api/v1/activity")["changes"]
+        self.assertEqual([each["action"] for each in changes], ["server/start"])
         self.pushed("Mail", "-", text='{"args": [], "priority": null}')
 
     def test_a_refusal_says_how_many_were_pushed(self):

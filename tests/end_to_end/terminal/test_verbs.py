@@ -95,7 +95,7 @@ class ActionTest(CliTest):
         self.assertEqual(self.json("activity", "--limit=1")["changes"][0]["target"], "mail")
         alone = self.run_cli("cluster")
         self.assertEqual((alone.returncode, alone.stdout), (DONE, ""))
-        self.assertIn("no other one", alone.stderr)
+        self.assertIn("does not use a shared log", alone.stderr)
 
 
 class ListTest(CliTest):
@@ -138,7 +138,7 @@ class ListTest(CliTest):
         wait_until(lambda: names() == ["default", "mail"], "the new queue is shown")
         watcher.send_signal(signal.SIGINT)
         self.assertEqual(watcher.wait(60), DONE)
-        self.assertIn("not for an ACTION",
+        self.assertIn("cannot be combined with an ACTION",
                       self.refusal("cron", "run", "nightly", "-w", status=USAGE))
 
 
