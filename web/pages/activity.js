@@ -69,7 +69,7 @@ export default {
       ),
       changes.length > 0
         ? table("Changes", COLUMNS, changes.map(row), "cards")
-        : empty(params.cursor ? "No more changes." : "No changes since the server started."),
+        : empty("No more changes."),
       pager("activity", params, next),
     ];
   },

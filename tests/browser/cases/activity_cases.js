@@ -27,7 +27,7 @@ export const cases = [
     async run(test) {
       await test.open("activity");
       const { page } = test;
-      await page.getByText("No changes since the server started.").waitFor();
+      await row(page, "Server started").waitFor();
       await fill(test);
       await row(page, 'delete dead jobs with type "Dies"').waitFor();
       const [, what, , changed, from] = await row(page, "MUTATE").locator("td").allInnerTexts();

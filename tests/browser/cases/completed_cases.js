@@ -34,7 +34,7 @@ export const cases = [
       await test.open("jobs");
       await page.getByRole("link", { name: "Completed" }).click();
       await row(page, "SendMail").getByText("Done").waitFor();
-      await row(page, "SendMail").getByRole("link", { name: "worker-1" }).waitFor();
+      await row(page, "SendMail").getByRole("link", { name: "box:7" }).waitFor();
       await row(page, "Drop").getByText("Dropped").waitFor();
       await row(page, "beanstalk-3").getByText("Deleted").waitFor();
       await page.getByLabel("Outcome").selectOption("done");
@@ -46,7 +46,7 @@ export const cases = [
       await page.keyboard.press("Enter");
       await gone(row(page, "Dropped"));
       await row(page, "SendMail").getByRole("link", { name: "SendMail" }).click();
-      await page.getByText(/^Completed .*, took .*, on worker-1\.$/).waitFor();
+      await page.getByText(/^Completed .*, took .*, on box:7\.$/).waitFor();
       await page.getByText("mail-0001").waitFor();
     },
   },
@@ -60,7 +60,7 @@ export const cases = [
       await test.open("jobs/1");
       await page.getByText("Reserved").first().waitFor();
       await client.command("ACK", { jid: "mail-0001" });
-      await page.getByText(/^Completed .*, on worker-1\.$/).waitFor();
+      await page.getByText(/^Completed .*, on box:7\.$/).waitFor();
     },
   },
   {
@@ -84,7 +84,7 @@ export const cases = [
       await page.getByText("Exact match.").waitFor();
       await find.fill("drop-0001");
       await find.press("Enter");
-      await page.getByText(/Failed and dropped .*, on worker-1\.$/).waitFor();
+      await page.getByText(/Failed and dropped .*, on box:7\.$/).waitFor();
       await page.getByRole("link", { name: "Also show jids with this prefix" }).click();
       await find.fill("nobody-1");
       await find.press("Enter");

@@ -303,7 +303,7 @@ export const cases = [
       const { page } = test;
       await test.open("jobs?state=reserved&queue=held");
       await page.getByRole("link", { name: /^Held/ }).click();
-      await page.getByText("by worker worker-1").waitFor();
+      await page.getByText("by worker box:7").waitFor();
       await page.getByRole("button", { name: "Release" }).click();
       const dialog = page.getByRole("dialog");
       await dialog.getByText("will be ignored").waitFor();
