@@ -1,5 +1,5 @@
 // Alerts that are sent to others: what fires, silences, tests.
-import { get, part, post } from "../api.js";
+import { get, part, post, serverNow } from "../api.js";
 import { h } from "../dom.js";
 import { ago, count, none } from "../format.js";
 import { act, acts, ask, badge, button, empty, example, head, table } from "../ui.js";
@@ -23,7 +23,7 @@ async function silence(ctx, { name }) {
   const choice = h("select", { id: "silence" }, options);
   const agreed = await ask({
     title: `Silence ${name}?`,
-    text: "Nothing is sent meanwhile. What still fires afterwards is sent then.",
+    text: "No messages are sent until the silence ends.",
     more: h("p", {}, h("label", { for: "silence" }, "Silence it"), " ", choice),
     verb: "Silence",
     kind: "primary",
@@ -63,7 +63,7 @@ const lastMessage = ({ last }) =>
 
 function row(ctx, alert) {
   const { name, silenced_until: silenced } = alert;
-  const isSilenced = silenced && new Date(silenced) > Date.now();
+  const isSilenced = silenced && Date.parse(silenced) > serverNow();
   const act1 = (text, run, key) =>
     button(text, run, { kind: "small", label: `${text} ${name}`, key });
   return h(
@@ -86,7 +86,7 @@ function row(ctx, alert) {
     h("td", {}, lastMessage(alert)),
     acts(
       ctx,
-      act1("Test", () => change(ctx, alert, "test", `A test of ${name} is on its way.`), "test"),
+      act1("Test", () => change(ctx, alert, "test", `A test of ${name} is being sent.`), "test"),
       isSilenced
         ? act1("End silence", () => change(ctx, alert, "unsilence"), "end")
         : act1("Silence…", () => silence(ctx, alert), "silence"),
@@ -102,13 +102,13 @@ export default {
       head(["Alerts ", h("span", { class: "count" }, count(alerts.length))]),
       alerts.length > 0
         ? table("Alerts", COLUMNS, alerts.map((each) => row(ctx, each)), "cards")
-        : empty("No alerts. Write some into the config file and send SIGHUP:", example(EXAMPLE)),
+        : empty("No alerts. Add one to the config file, then send SIGHUP:", example(EXAMPLE)),
       alerts.length > 0 &&
         h(
           "p",
           { class: "dim" },
           `Messages delivered since startup: ${count(sent)}, given up: ${count(failed)}. `,
-          "A test sends one message that fires and one that resolves it.",
+          "A test sends a firing and a resolved message.",
         ),
     ];
   },

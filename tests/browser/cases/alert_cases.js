@@ -36,7 +36,7 @@ export const cases = [
     await row(page, "night").first().waitFor();
     await look("list");
     await page.getByRole("button", { name: "Silence… night" }).click();
-    await page.getByText("Nothing is sent meanwhile.").waitFor();
+    await page.getByText("No messages are sent until").waitFor();
     await look("silence");
   }),
   ...accessibleCases("no alerts", "", () => {}, async (page, { base }, look) => {
@@ -58,7 +58,7 @@ export const cases = [
       await page.getByRole("button", { name: "Silence", exact: true }).click();
       await page.getByText("silenced, ends").waitFor();
       await page.getByRole("button", { name: "Test night" }).click();
-      await page.getByText("A test of night is on its way.").waitFor();
+      await page.getByText("A test of night is being sent.").waitFor();
       await page.getByRole("button", { name: "End silence night" }).click();
       await page.getByText("silenced, ends").waitFor({ state: "detached" });
       assert.equal((await server.api("alerts")).alerts[0].silenced_until, null);
