@@ -190,6 +190,8 @@ export const cases = [
       await hour.locator("path.at:not(.pin)").waitFor({ state: "attached" });
       await hour.getByRole("img", { name: /^Failures per 30 s/ }).waitFor();
       await page.getByRole("link", { name: "15 min", exact: true }).click();
+      // The page is drawn anew when the answer comes.
+      await failures.locator("svg").waitFor();
       await page.getByRole("button", { name: "Delete all" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Delete 1 job" }).click();
       await page.getByText("No dead or retrying jobs with this error.").waitFor();
