@@ -34,9 +34,18 @@ Json show_next(const CronBoard::Entry& entry) {
   return next;
 }
 
-/// What former versions did not store in the run, but among the jobs that ended last.
-std::optional<CronRunEnd> end_of(const CronRun& run, const View& view, Time now) {
-  if (run.end || run.job == 0) return run.end;
+Json show_outcome(const std::optional<CronRunEnd>& end) {
+  return end ? Json(outcome_of(end->how)) : Json(nullptr);
+}
+
+Json show_took(const std::optional<CronRunEnd>& end) {
+  const bool has_run = end && end->began_at != Time{};
+  return has_run ? show_length(end->ended_at - end->began_at) : Json(nullptr);
+}
+
+/// What former versions did not store in the run, but among the jobs that ended last: these are
+/// searched one by one.
+std::optional<CronRunEnd> find_end(const CronRun& run, const View& view, Time now) {
   const FinishedJob* const ended = view.finished().find(run.job, now);
   if (ended == nullptr) return std::nullopt;
   return CronRunEnd{.how = ended->how, .began_at = ended->began_at, .ended_at = ended->ended_at};
@@ -45,27 +54,27 @@ std::optional<CronRunEnd> end_of(const CronRun& run, const View& view, Time now)
 /// Times of runs are those of the wall clock already.
 Json show_run(const CronRun& run, const View& view, Time now) {
   const auto state = view.jobs().state_of(run.job);
-  const std::optional<CronRunEnd> end = end_of(run, view, now);
-  const bool has_run = end && end->began_at != Time{};
+  const std::optional<CronRunEnd> end = run.end || state ? run.end : find_end(run, view, now);
   return {{"planned_at", show_time(run.planned, {})},
           {"at", show_time(run.at, {})},
           {"is_by_hand", run.is_by_hand},
           {"id", run.job == 0 ? Json(nullptr) : Json(run.job)},
           {"jid", text_or_null(run.jid)},
           {"state", state ? Json(name_of(*state)) : Json(nullptr)},
-          {"outcome", end ? Json(outcome_of(end->how)) : Json(nullptr)},
-          {"took_s", has_run ? show_length(end->ended_at - end->began_at) : Json(nullptr)},
+          {"outcome", show_outcome(end)},
+          {"took_s", show_took(end)},
           {"problem", text_or_null(run.problem)}};
 }
 
-/// How the last runs went, oldest first: what a list draws.
-Json show_recent_runs(const CronBoard::Entry& entry, const View& view, Time now) {
+/// How the last runs went, oldest first: what a list draws. No end is searched for here, since a
+/// page has a thousand of them.
+Json show_recent_runs(const CronBoard::Entry& entry, const View& view) {
   Json recent = Json::array();
   for (const CronRun& run : entry.runs) {
-    const Json shown = show_run(run, view, now);
-    recent.push_back({{"state", shown["state"]},
-                      {"outcome", shown["outcome"]},
-                      {"took_s", shown["took_s"]},
+    const auto state = view.jobs().state_of(run.job);
+    recent.push_back({{"state", state ? Json(name_of(*state)) : Json(nullptr)},
+                      {"outcome", show_outcome(run.end)},
+                      {"took_s", show_took(run.end)},
                       {"is_refused", run.job == 0}});
   }
   return recent;
@@ -83,7 +92,7 @@ Json show_entry(const CronBoard::Entry& entry, const View& view, Time now) {
           {"is_enabled", entry.is_enabled},
           {"is_paused", entry.is_paused},
           {"last", entry.runs.empty() ? Json(nullptr) : show_run(entry.runs.back(), view, now)},
-          {"recent", show_recent_runs(entry, view, now)},
+          {"recent", show_recent_runs(entry, view)},
           {"next", show_next(entry)}};
 }
 
