@@ -1,7 +1,6 @@
 #include "base/duration.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <utility>
 
 #include "base/text.hpp"

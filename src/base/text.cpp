@@ -7,10 +7,11 @@
 #include <simdjson.h>
 
 #include <algorithm>
-#include <charconv>
 #include <clocale>
 #include <cstdio>
 #include <cwchar>
+
+#include "base/number.hpp"
 
 namespace millrace {
 namespace {
@@ -97,17 +98,10 @@ std::string_view trimmed(std::string_view text) {
   return {stripped.data(), stripped.size()};
 }
 
-std::string_view take_line(std::string_view& text) {
-  const std::string_view line = text.substr(0, text.find('\n'));
-  text.remove_prefix(std::min(text.size(), line.size() + 1));
-  return line;
-}
-
-std::string_view take_word(std::string_view& text) {
-  const std::size_t end = std::min(text.find(' '), text.size());
-  const std::string_view word = text.substr(0, end);
-  text.remove_prefix(std::min(end + 1, text.size()));
-  return word;
+std::string_view take_until(std::string_view& text, char separator) {
+  const std::string_view taken = text.substr(0, text.find(separator));
+  text.remove_prefix(std::min(taken.size() + 1, text.size()));
+  return taken;
 }
 
 std::string one_line(std::string_view text, std::size_t bytes_max) {
@@ -143,11 +137,9 @@ std::optional<std::string> percent_decoded(std::string_view text) {
       continue;
     }
     const std::string_view digits = text.substr(at + 1, 2);
-    unsigned char byte = 0;
-    const auto [stop, error] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), byte, 16);
-    if (digits.size() < 2 || error != std::errc{} || stop != digits.data() + 2) return std::nullopt;
-    decoded += static_cast<char>(byte);
+    const auto byte = parse_number<unsigned char>(digits, 16);
+    if (digits.size() < 2 || !byte) return std::nullopt;
+    decoded += static_cast<char>(*byte);
     at += 2;
   }
   return decoded;

@@ -37,10 +37,14 @@ namespace millrace {
 /// The text without the white space at both of its ends. A view of `text`.
 [[nodiscard]] std::string_view trimmed(std::string_view text);
 
-/// Takes the first line off the text, with its end.
-[[nodiscard]] std::string_view take_line(std::string_view& text);
-/// Takes the first word off the text, with the blank after it.
-[[nodiscard]] std::string_view take_word(std::string_view& text);
+/// Takes what is before the separator off the text, which loses that too. Without one: all of it.
+[[nodiscard]] std::string_view take_until(std::string_view& text, char separator);
+[[nodiscard]] inline std::string_view take_line(std::string_view& text) {
+  return take_until(text, '\n');
+}
+[[nodiscard]] inline std::string_view take_word(std::string_view& text) {
+  return take_until(text, ' ');
+}
 
 /// The text in one line: each run of white space becomes a blank, and an end beyond `bytes_max`
 /// (more than 3) becomes `...`.

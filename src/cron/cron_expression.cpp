@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -191,7 +190,7 @@ Outcome<CronExpression> CronExpression::with_macro(std::string_view text) {
   }
   if (text == "@reboot") {
     return Problem{
-        "@reboot is no time: a job for each start is pushed by what starts the server, such as "
+        "@reboot is not a time: a job for each start is pushed by what starts the server, such as "
         "`millrace push`"};
   }
   return Problem{quoted(text) +

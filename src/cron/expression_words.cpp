@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "cron/cron_expression.hpp"

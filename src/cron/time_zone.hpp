@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "base/result.hpp"
-#include "core/model/types.hpp"
 
 namespace date {
 class time_zone;

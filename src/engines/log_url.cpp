@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/number.hpp"
+#include "base/text.hpp"
 #include "engines/nats_url.hpp"
 #include "engines/postgres_target.hpp"
 
@@ -28,9 +29,7 @@ bool has_table_letters(std::string_view name) {
 std::string shown_table(std::string_view parameters) {
   std::string shown;
   while (!parameters.empty()) {
-    const std::size_t end = std::min(parameters.find('&'), parameters.size());
-    const std::string_view each = parameters.substr(0, end);
-    parameters.remove_prefix(std::min(end + 1, parameters.size()));
+    const std::string_view each = take_until(parameters, '&');
     if (!each.starts_with(kTable) || !has_table_letters(each.substr(kTable.size()))) continue;
     shown = "?" + std::string(each);
   }
@@ -39,11 +38,9 @@ std::string shown_table(std::string_view parameters) {
 
 /// libpq reads the numbers only when it connects.
 bool are_ports(std::string_view list) {
-  for (std::size_t begin = 0; begin <= list.size();) {
-    const std::size_t end = std::min(list.find(',', begin), list.size());
-    const std::string_view port = list.substr(begin, end - begin);
+  while (!list.empty()) {
+    const std::string_view port = take_until(list, ',');
     if (!port.empty() && parse_number<std::uint16_t>(port).value_or(0) == 0) return false;
-    begin = end + 1;
   }
   return true;
 }

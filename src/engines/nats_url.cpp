@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/number.hpp"
+#include "base/text.hpp"
 
 namespace millrace::engines {
 namespace {
@@ -12,54 +13,31 @@ constexpr std::size_t kStreamNameMax = 64;
 constexpr std::size_t kServersMax = 32;
 constexpr int kReplicasMax = 5;  // more are refused by NATS itself
 
-bool is_alphanumeric(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 bool is_stream_name(std::string_view name) {
   return !name.empty() && name.size() <= kStreamNameMax &&
          std::all_of(name.begin(), name.end(),
-                     [](char c) { return is_alphanumeric(c) || c == '-' || c == '_'; });
+                     [](char c) { return is_letter(c) || is_digit(c) || c == '-' || c == '_'; });
 }
 
-/// What ends before the separator, which is taken too. Without one: everything.
-std::string_view take_until(std::string_view& text, char separator) {
-  const std::size_t end = std::min(text.find(separator), text.size());
-  const std::string_view taken = text.substr(0, end);
-  text.remove_prefix(std::min(end + 1, text.size()));
-  return taken;
-}
-
-std::optional<char> hex_byte(std::string_view digits) {
-  unsigned byte = 0;
-  for (const char c : digits) {
-    const bool is_digit = c >= '0' && c <= '9';
-    const char lower = static_cast<char>(c | 0x20);
-    if (!is_digit && (lower < 'a' || lower > 'f')) return std::nullopt;
-    byte = byte * 16 + static_cast<unsigned>(is_digit ? c - '0' : lower - 'a' + 10);
+/// A % without two digits after it stays.
+std::string decoded(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const auto byte = text.front() == '%' ? percent_decoded(text.substr(0, 3)) : std::nullopt;
+    out += byte.value_or(std::string(1, text.front()));
+    text.remove_prefix(byte ? 3 : 1);
   }
-  return static_cast<char>(byte);
-}
-
-std::string percent_decoded(std::string_view text) {
-  std::string decoded;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const std::optional<char> byte =
-        text[i] == '%' && i + 2 < text.size() ? hex_byte(text.substr(i + 1, 2)) : std::nullopt;
-    decoded += byte.value_or(text[i]);
-    if (byte) i += 2;
-  }
-  return decoded;
+  return out;
 }
 
 void read_user(std::string_view text, NatsUrl& url) {
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos) {
-    url.token = percent_decoded(text);
+    url.token = decoded(text);
     return;
   }
-  url.user = percent_decoded(text.substr(0, colon));
-  url.password = percent_decoded(text.substr(colon + 1));
+  url.user = decoded(text.substr(0, colon));
+  url.password = decoded(text.substr(colon + 1));
 }
 
 /// The server's own URL, or empty when the text is no `host[:port]`.
@@ -71,7 +49,8 @@ std::string server_url(std::string_view host_and_port, bool uses_tls) {
   std::string_view port = "4222";
   if (colon != std::string_view::npos) port = host_and_port.substr(colon + 1);
   const bool is_host = !host.empty() && std::all_of(host.begin(), host.end(), [](char c) {
-    return is_alphanumeric(c) || std::string_view(".-_[]:").find(c) != std::string_view::npos;
+    return is_letter(c) || is_digit(c) ||
+           std::string_view(".-_[]:").find(c) != std::string_view::npos;
   });
   if (!is_host || parse_number<std::uint16_t>(port).value_or(0) == 0) return {};
   return (uses_tls ? "tls://" : "nats://") + std::string(host) + ":" + std::string(port);

@@ -14,7 +14,6 @@
 #include "journal/file/log_reader.hpp"
 #include "journal/file/log_window.hpp"
 #include "journal/writer/log_layout.hpp"
-#include "journal/writer/segment_rooms.hpp"
 #include "journal/writer/write_queue.hpp"
 #include "journal/writer/writer_loop.hpp"
 #include "journal/writer/writer_status.hpp"
@@ -28,7 +27,7 @@ inline constexpr int kExitJournalFailed = 3;
 /// that wait for the journal.
 [[noreturn]] void end_process();
 
-/// The log in a directory of segment files (docs/journal-format.md).
+/// The log in a directory of segment files (docs/internals/journal-format.md).
 ///
 /// A thread of its own takes whatever has been appended, writes it with one call and syncs it once,
 /// while the next batches collect. In every sync mode, a segment is synced before the next one

@@ -30,7 +30,7 @@ namespace {
 const std::filesystem::path kJournals = MILLRACE_GOLDEN;
 
 constexpr const char* kAdvice =
-    "; if the stored bytes were changed, see \"Versions\" in docs/journal-format.md";
+    "; if the stored bytes were changed, see \"Versions\" in docs/internals/journal-format.md";
 
 /// Hands a broker that has started on the directory to `look`.
 void start_on(const std::string& directory, const std::function<void(const View&)>& look) {

@@ -251,6 +251,29 @@ void mark_errors(InMemoryServer& server) {
   CHECK(admin.mark_error(3, {}, now));
 }
 
+/// One whose jobs are counted later, and one that was tried twice.
+void note_changes(InMemoryServer& server) {
+  Activity& activity = server.broker().activity();
+  const Change pause{.at = server.now(),
+                     .protocol = "http",
+                     .from = "192.0.2.7",
+                     .user = "ana",
+                     .how = "password",
+                     .client = "web UI",
+                     .action = "queues/pause",
+                     .target = "mail",
+                     .details = "for 60 s",
+                     .page = "/queues/mail"};
+  activity.note(pause);
+  Change kill = pause;
+  kill.action = "operations";
+  activity.finish(activity.note(kill), 300);
+  Change login = pause;
+  login.action = "login";
+  for (int i = 0; i < 2; ++i) activity.refuse(login, login.from);
+  server.advance(1min);
+}
+
 std::string number(Time time) {
   return std::to_string(time.time_since_epoch().count());
 }
@@ -322,6 +345,20 @@ std::string tell_throttles(const View& view) {
       text += " per_key=" + std::to_string(throttle.by_hand->per_key);
     }
     text += "\n";
+  });
+  return text;
+}
+
+std::string tell_changes(const AuditLog& log) {
+  std::string text;
+  log.each_before(log.end(), [&text](AuditLog::Number order, const Change& change) {
+    text += "change " + std::to_string(order) + " at=" + number(change.at) + " " + change.protocol +
+            " from " + change.from + " user=" + change.user + " how=" + change.how +
+            " client=" + change.client + " " + change.action + " '" + change.target + "' '" +
+            change.details + "' " + change.page +
+            " outcome=" + std::to_string(static_cast<int>(change.outcome)) +
+            " count=" + std::to_string(change.count) + "\n";
+    return true;
   });
   return text;
 }
@@ -429,6 +466,7 @@ std::vector<std::string> record_life() {
   lose_bodies(server);
   mark_errors(server);
   end_cron_runs(server);
+  note_changes(server);
   return server.take_batches();
 }
 
@@ -459,7 +497,7 @@ std::string tell(const View& view) {
   }
   text += tell_batches(view) + tell_cron(view) + tell_throttles(view);
   text += tell_marks(view.error_marks()) + tell_pushes(view.ended_pushes()) +
-          tell_finished(view.finished());
+          tell_finished(view.finished()) + tell_changes(view.audit_log());
   if (view.tracks().size() > 0) text += "tracks " + std::to_string(view.tracks().size()) + "\n";
   return text;
 }

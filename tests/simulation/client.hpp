@@ -11,7 +11,7 @@
 
 #include "core/ports/session.hpp"
 #include "server/net/outbox.hpp"
-#include "server/turn/responder.hpp"
+#include "server/turn/turn.hpp"
 #include "simulation/model/model.hpp"
 
 namespace millrace::simulation {

@@ -35,6 +35,7 @@ TEST_CASE("simulation: the server holds in ten worlds with all features") {
   CHECK(totals.features.batches_dropped > 0);
   CHECK(totals.features.pushes_repeated > 0);
   CHECK(totals.features.finished_recovered > 0);
+  CHECK(totals.features.changes > 0);
   CHECK(totals.moves > 0);
 }
 
@@ -134,6 +135,18 @@ TEST_CASE("simulation: what was said of an error and is lost in a crash is found
 
 TEST_CASE("simulation: what was said of an error and is lost in compaction is found") {
   CHECK(is_found({.wrap_journal = broken::marks_lost_in_compaction()}));
+}
+
+TEST_CASE("simulation: a change of a person that is lost in a crash is found") {
+  CHECK(is_found({.wrap_journal = broken::changes_lost()}));
+}
+
+TEST_CASE("simulation: the number of jobs of a change that is lost in a crash is found") {
+  CHECK(is_found({.wrap_journal = broken::counts_of_changes_lost()}));
+}
+
+TEST_CASE("simulation: a change of a person that is lost in compaction is found") {
+  CHECK(is_found({.wrap_journal = broken::changes_lost_in_compaction()}));
 }
 
 TEST_CASE("simulation: a callback that is lost in a crash is found") {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "server/manual_clock.hpp"
-#include "server/turn/main_loop.hpp"
+#include "server/turn/turn.hpp"
 #include "simulation/disk/passing_journal.hpp"
 #include "simulation/violation.hpp"
 #include "simulation/world.hpp"

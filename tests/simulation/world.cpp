@@ -1,6 +1,8 @@
 #include "simulation/world.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 
 #include "core/broker/bulk_changes.hpp"
 #include "core/model/features/bid.hpp"
@@ -11,6 +13,8 @@
 
 namespace millrace::simulation {
 namespace {
+
+constexpr int kNestedMax = 30;
 
 const std::string kWids[] = {"worker-a", "worker-b", "worker-c"};
 
@@ -101,6 +105,7 @@ FeatureTotals& FeatureTotals::operator+=(const FeatureTotals& other) {
   callbacks += other.callbacks;
   limits_by_hand += other.limits_by_hand;
   marks += other.marks;
+  changes += other.changes;
   jobs_lost += other.jobs_lost;
   slots_reclaimed += other.slots_reclaimed;
   pushes_repeated += other.pushes_repeated;
@@ -153,6 +158,7 @@ World::World(Options options)
       spreads_random_(options_.seed + 0x5b4ead),
       moves_random_(options_.seed + 0x303e5),
       marks_random_(options_.seed + 0xe7707),
+      changes_random_(options_.seed + 0xc4a46e),
       workload_(random_, options_.sizes ? *options_.sizes : draw_sizes(random_, options_.seed)),
       disk_(platter_, random_),
       conversation_(
@@ -285,6 +291,7 @@ void World::act() {
   if (has_limits && random_.one_in(200)) set_limits_by_hand();
   // A siege is about what clients do to a disk.
   if (!workload_.sizes().is_siege && marks_random_.one_in(60)) mark_error();
+  if (!workload_.sizes().is_siege && changes_random_.one_in(60)) note_change();
   if (!workload_.sizes().is_siege && spreads_random_.one_in(60)) spread_retries();
   if (workload_.moves_jobs() && moves_random_.one_in(40)) move_jobs();
   if (kind < 70) {
@@ -299,6 +306,8 @@ void World::act() {
 /// While the disk works on something, the rest of the process continues.
 void World::nest() {
   if (!is_writing_ || is_resting_ || trouble_ || random_.below(3) != 0) return;
+  // What is said while the disk writes is written next: more than is written would snowball.
+  if (++nested_ > kNestedMax) return;
   try {
     for (std::uint64_t i = random_.between(1, 3); i > 0; --i) act();
     advance_backup(random_.one_in(8) ? UINT64_MAX : random_.below(3));
@@ -347,6 +356,7 @@ void World::write() {
 
 void World::write_as_it_is() {
   is_writing_ = true;
+  nested_ = 0;
   using Interval = journal::FileJournal::Interval;
   round_begins_.push_back(process_->journal->synced());
   const bool is_over = sync_mode_ == journal::SyncMode::kInterval && random_.one_in(4);
@@ -457,6 +467,34 @@ void World::mark_error() {
   process_->turn.request();
   ++totals_.features.marks;
   tell("an operator marks error " + std::to_string(error));
+}
+
+/// A person changes something, or it turns out how many jobs one has changed.
+void World::note_change() {
+  // One for each write of the disk would bring further writes without end.
+  if (is_writing_ || process_->turn.is_paused()) return;
+  Activity& activity = process_->broker.activity();
+  std::map<std::uint64_t, ModelChange>& changes = model_.facts.changes;
+  // The model is copied with each record: a few changes will do.
+  if (changes.size() >= kModelChangesMax || (!changes.empty() && changes_random_.one_in(3))) {
+    const auto change = std::next(
+        changes.begin(), static_cast<std::ptrdiff_t>(changes_random_.below(changes.size())));
+    change->second.jobs = changes_random_.below(300);
+    activity.finish(change->first, *change->second.jobs);
+    tell("change " + std::to_string(change->first) + " is counted");
+  } else {
+    const std::string action = "action-" + std::to_string(changes_random_.below(1000));
+    const std::uint64_t number = activity.note({.at = now_,
+                                                .protocol = kPerson,
+                                                .client = {},
+                                                .action = action,
+                                                .target = {},
+                                                .details = {}});
+    changes[number].action = action;
+    tell("change " + std::to_string(number) + " is noted");
+  }
+  process_->turn.request();
+  ++totals_.features.changes;
 }
 
 /// An administrator retries all jobs that have failed. They come back over some time.
@@ -690,7 +728,8 @@ void World::connect(std::size_t slot, bool is_worker) {
   const ClientNumber number = next_client_++;
   const std::string wid = is_worker ? kWids[random_.below(std::size(kWids))] : "";
   Process& process = *process_;
-  std::unique_ptr<Session> session = is_worker ? process.faktory.open() : process.beanstalk.open();
+  std::unique_ptr<Session> session =
+      is_worker ? process.faktory.open() : process.beanstalk.open(access::Caller::everybody());
   process.clients[slot] = std::make_unique<Client>(
       number, wid, std::move(session),
       Client::Events{.on_session_called = [this] { observe(); },

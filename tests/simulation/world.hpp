@@ -40,6 +40,7 @@ struct FeatureTotals {
   std::uint64_t callbacks = 0;
   std::uint64_t limits_by_hand = 0;
   std::uint64_t marks = 0;               ///< of errors, that were set or removed
+  std::uint64_t changes = 0;             ///< of people, that were noted or counted
   std::uint64_t jobs_lost = 0;           ///< by workers that were gone
   std::uint64_t slots_reclaimed = 0;     ///< since their worker was gone
   std::uint64_t pushes_repeated = 0;     ///< that added no job
@@ -218,6 +219,7 @@ class World {
   void set_worker_rules();
   void set_limits_by_hand();
   void mark_error();
+  void note_change();
   void spread_retries();
   void move_jobs();
   void forget_delays(const std::map<JobId, std::uint32_t>& former);
@@ -278,6 +280,7 @@ class World {
   Random spreads_random_;  ///< of its own for the same reason
   Random moves_random_;    ///< the same
   Random marks_random_;    ///< the same
+  Random changes_random_;  ///< the same
   Workload workload_;
   journal::SimulatedDisk platter_;
   FaultyDisk disk_;
@@ -299,6 +302,7 @@ class World {
   std::map<std::string, std::string> copy_;  ///< what a backup and a start on it have left
   std::exception_ptr trouble_;               ///< met inside the journal, to be thrown outside of it
   bool is_writing_ = false;
+  int nested_ = 0;           ///< how often the process has gone on during this write
   bool is_resting_ = false;  ///< clients say nothing of themselves
   ClientNumber next_client_ = 1;
   ClientNumber first_client_ = 1;  ///< of the process at hand

@@ -1,8 +1,10 @@
 #include "base/search/json_text_search.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <optional>
+#include <utility>
+
+#include "base/check.hpp"
+#include "base/number.hpp"
 
 namespace millrace {
 namespace {
@@ -28,13 +30,6 @@ char meaning_of(char letter) {
   }
 }
 
-std::optional<unsigned> parse_hex(std::string_view digits) {
-  unsigned number = 0;
-  const char* const end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, number, 16);
-  return error == std::errc{} && stop == end ? std::optional(number) : std::nullopt;
-}
-
 std::string utf8_of(unsigned code) {
   std::string out;
   const auto add = [&out](unsigned byte) { out += static_cast<char>(byte); };
@@ -58,6 +53,30 @@ std::string utf8_of(unsigned code) {
 }
 
 }  // namespace
+
+TextSearch::TextSearch(std::string part) : part_(std::move(part)), borders_(part_.size() + 1) {
+  CHECK(!part_.empty());
+  std::size_t border = 0;
+  for (std::size_t i = 1; i < part_.size(); ++i) {
+    while (border > 0 && part_[i] != part_[border]) border = borders_[border];
+    if (part_[i] == part_[border]) ++border;
+    borders_[i + 1] = border;
+  }
+}
+
+bool TextSearch::read(std::string_view bytes) {
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    if (matched_ == 0) {
+      // Many times as fast as a look at each byte.
+      i = bytes.find(part_.front(), i);
+      if (i == bytes.npos) return false;
+    }
+    while (matched_ > 0 && bytes[i] != part_[matched_]) matched_ = borders_[matched_];
+    if (bytes[i] == part_[matched_]) ++matched_;
+    if (matched_ == part_.size()) return true;
+  }
+  return false;
+}
 
 void JsonTextSearch::restart() {
   written_.restart();
@@ -104,7 +123,7 @@ bool JsonTextSearch::read_escape() {
     const char meaning = meaning_of(escape_[1]);
     return decoded_.read({&meaning, 1});
   }
-  const auto code = parse_hex(std::string_view(escape_).substr(2));
+  const auto code = parse_number<unsigned>(std::string_view(escape_).substr(2), 16);
   return code ? read_code(*code) : decoded_.read(escape_);
 }
 

@@ -156,6 +156,11 @@ void Broker::watch_runs(RunWatch* watch) {
 
 void Broker::watch_failures(FailureWatch* watch) {
   parts_->retries.watch_failures(watch);
+  parts_->followed.watch_failures(watch);
+}
+
+Outcome<Done> Broker::follow(std::string_view batch, Lsn begin, Time now) {
+  return parts_->followed.replay(batch, begin, now);
 }
 
 void Broker::watch_losses(LossWatch* watch) {
@@ -189,13 +194,14 @@ Time Broker::tick(Time now) {
   parts.push_once.forget_due(now);
   parts.workers.reap(now);
   parts.batch_lives.end_due(now);
+  parts.activity.work(now);
   // Last: everything above may have ended members.
   parts.batch_callbacks.work(now);
   return std::min({parts.unreadable.next_due(), parts.expired.next_due(), parts.schedule.next_due(),
                    parts.expiry.next_due(), parts.lost_jobs.next_due(), parts.pauses.next_due(),
                    parts.waits.next_due(), parts.long_tasks.next_due(), parts.dead_set.next_due(),
                    parts.tracking.next_due(), parts.push_once.next_due(), parts.workers.next_due(),
-                   parts.slots.next_due(), parts.batch_lives.next_due(),
+                   parts.slots.next_due(), parts.batch_lives.next_due(), parts.activity.next_due(),
                    parts.batch_callbacks.next_due()});
 }
 

@@ -123,6 +123,9 @@ class Broker {
   /// The same for each job that is taken back from a lost worker, or that loses its body.
   void watch_losses(LossWatch* watch);
 
+  /// `Ledger::replay` of what another server does now, which is measured.
+  [[nodiscard]] Outcome<Done> follow(std::string_view batch, Lsn begin, Time now);
+
   // ---- time -------------------------------------------------------------------------------------
 
   /// What the wall clock shows from now on. Scheduled jobs that follow it may be due at once, and
@@ -143,7 +146,7 @@ class Broker {
   // ---- reading ----------------------------------------------------------------------------------
 
   [[nodiscard]] const View& view() const;
-  /// The last changes of people and administrators. Whoever lets them in notes them.
+  /// Whoever lets in changes of people and administrators notes them there.
   [[nodiscard]] Activity& activity();
   /// How runs have ended, by jobtype.
   [[nodiscard]] const TypeMeters& types() const;

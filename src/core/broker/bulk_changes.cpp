@@ -34,6 +34,8 @@ std::optional<std::uint64_t> BulkChanges::start(Request request, Time now) {
   Change change;
   change.progress.id = next_id_++;
   change.progress.title = request.title;
+  change.progress.user = request.user;
+  change.progress.queue = request.queue;
   change.progress.started_at = now;
   change.request = std::move(request);
   JobId& id_end = change.request.bounds.id_end;

@@ -46,6 +46,7 @@ class BulkChanges {
     Bounds bounds = {};
     bool forgets_queue = false;  ///< at the end, if it is empty: `AdminOperations::forget_queue`
     std::string title = {};      ///< shown with the progress
+    std::string user = {};       ///< who wants it; empty: nobody in particular
   };
 
   enum class Phase { kRunning, kDone, kCancelled };
@@ -53,6 +54,8 @@ class BulkChanges {
   struct Progress {
     std::uint64_t id = 0;
     std::string title;
+    std::string user;
+    std::string queue;  ///< whose jobs alone it changes; empty: those of more than one
     Phase phase = Phase::kRunning;
     std::uint64_t looked_at = 0;
     std::uint64_t to_look_at = 0;  ///< about how many there were at the beginning

@@ -11,6 +11,7 @@
 #include "core/broker/features/activity.hpp"
 #include "core/broker/features/cron_runs.hpp"
 #include "core/broker/features/expired_jobs.hpp"
+#include "core/broker/features/followed_runs.hpp"
 #include "core/broker/features/push_once.hpp"
 #include "core/broker/features/slots.hpp"
 #include "core/broker/features/tracking.hpp"
@@ -39,12 +40,13 @@ struct BrokerParts {
 
   Ledger& ledger;
   Tally tally;
-  Activity activity;
   AdmissionControl admission;
+  Activity activity;
   ConnectedClients clients;
   Tracking tracking;
   PushOnce push_once;
   TypeMeters types;
+  FollowedRuns followed;
   JobEvents events;
   UnreadableBodies unreadable;
   ExpiredJobs expired;

@@ -55,6 +55,7 @@ class View {
   /// What is remembered of cron entries, those included that no config file has any more.
   [[nodiscard]] const CronEntries& cron() const { return store_.cron(); }
   [[nodiscard]] const ErrorMarks& error_marks() const { return store_.error_marks(); }
+  [[nodiscard]] const AuditLog& audit_log() const { return store_.audit_log(); }
   [[nodiscard]] const EndedPushes& ended_pushes() const { return store_.ended_pushes(); }
   /// The jobs that ended last.
   [[nodiscard]] const FinishedJobs& finished() const { return store_.finished(); }

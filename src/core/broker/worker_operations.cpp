@@ -57,6 +57,16 @@ Answer<Done> WorkerOperations::fail(ClientId id, std::string_view jid, FailedRun
   return Done{};
 }
 
+const Job* WorkerOperations::meant_by(ClientId client, std::string_view jid) const {
+  const Reservations::Meant meant =
+      parts_.reservations.meant_by(jid, parts_.clients.at(client).wid);
+  return meant.late != nullptr ? meant.late : meant.held;
+}
+
+const Job* WorkerOperations::tracked_as(std::string_view jid) const {
+  return parts_.tracking.find_job(jid);
+}
+
 TrackView WorkerOperations::track(std::string_view jid) const {
   return parts_.tracking.get(jid);
 }

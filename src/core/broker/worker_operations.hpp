@@ -45,6 +45,11 @@ class WorkerOperations {
   /// Chosen and refused as in `ack`. Recorded: the failure with its texts, and the totals.
   Answer<Done> fail(ClientId client, std::string_view jid, FailedRun run, Time now);
 
+  /// The job that a client means by this jid when it ends it; and the one that is tracked by it.
+  /// Null: there is none.
+  [[nodiscard]] const Job* meant_by(ClientId client, std::string_view jid) const;
+  [[nodiscard]] const Job* tracked_as(std::string_view jid) const;
+
   /// What is known of the job of that name (FWP TRACK GET). One whose body cannot be read has none.
   [[nodiscard]] TrackView track(std::string_view jid) const;
 

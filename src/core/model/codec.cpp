@@ -11,7 +11,6 @@
 #include <variant>
 
 #include "base/varint.hpp"
-#include "core/model/encoder.hpp"
 #include "core/model/fields.hpp"
 
 namespace millrace {
@@ -170,7 +169,10 @@ class Decoder {
     if (is_good_ && part.job.has_mark(job_marks::kHasAttempts)) take(part.attempts.emplace());
   }
   void operator()(Attempt& attempt) { take(attempt); }
-  void operator()(Box<Attempt>& attempt) { take(attempt.emplace()); }
+  template <typename Part>
+  void operator()(Box<Part>& part) {
+    take(part.emplace());
+  }
   void operator()(JobFields& job) { take(job); }
   void operator()(ThrottleLimits& limits) { take(limits); }
   void operator()(JobBatchFields& batch) { take(batch); }
@@ -198,6 +200,9 @@ class Decoder {
       if constexpr (std::is_same_v<Kind, JobFinished>) {
         const bool is_number = value.number > 0 && value.number <= JobFinished::kNumberMax;
         if (!is_number || value.id == 0) fail();
+      }
+      if constexpr (std::is_same_v<Kind, ChangeNoted>) {
+        if (value.number == 0 || value.number > ChangeNoted::kNumberMax) fail();
       }
       return record;
     } else {

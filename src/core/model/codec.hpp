@@ -9,7 +9,8 @@
 #include "core/model/job.hpp"
 #include "core/model/record.hpp"
 
-/// The bytes of records (grammar: docs/journal-format.md). Writing and counting are the same code.
+/// The bytes of records (grammar: docs/internals/journal-format.md). Writing and counting are the
+/// same code.
 namespace millrace {
 
 /// Appends the record's bytes. A whole job that a connection holds is written as ready, which it

@@ -171,7 +171,8 @@ class Encoder {
     const JobFields& job = state.job;
     const JobHistory* const history = job.history.get();
     auto bits = static_cast<std::uint8_t>(job.state);
-    // Reservations of connections end with the process. A restart finds the job ready (decision 2).
+    // Reservations of connections end with the process. A restart finds the job ready
+    // (docs/internals/decisions/replies-and-durability.md).
     if (job.is_held_by_connection()) bits = static_cast<std::uint8_t>(JobState::kReady);
     if (job.marks != 0) bits |= fields::kMarksBit;
     if (history == nullptr) return sink_.byte(bits);
@@ -200,9 +201,10 @@ class Encoder {
     put(*part.attempts);
   }
   void operator()(const Attempt& attempt) { put(attempt); }
-  void operator()(const Box<Attempt>& attempt) {
-    CHECK(attempt);
-    put(*attempt);
+  template <typename Part>
+  void operator()(const Box<Part>& part) {
+    CHECK(part);
+    put(*part);
   }
   MILLRACE_INLINE void operator()(fields::KindByte<const StoredJob> kind) {
     sink_.byte(static_cast<std::uint8_t>(static_cast<std::uint8_t>(kind.job.kind) |

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <span>
 #include <vector>
 
 #include "base/hash.hpp"
+#include "base/number.hpp"
 #include "base/text.hpp"
 
 namespace millrace {
@@ -185,9 +185,7 @@ std::vector<std::string_view> lines_of(const std::vector<std::string>& backtrace
   std::vector<std::string_view> lines;
   for (std::string_view entry : backtrace) {
     while (!entry.empty() && lines.size() < kFramesMax) {
-      const std::size_t end = std::min(entry.find('\n'), entry.size());
-      lines.push_back(entry.substr(0, std::min(end, kFrameBytesMax)));
-      entry.remove_prefix(std::min(end + 1, entry.size()));
+      lines.push_back(take_line(entry).substr(0, kFrameBytesMax));
     }
   }
   return lines;
@@ -339,10 +337,8 @@ std::string failure_group(const Failure& failure) {
 }
 
 std::optional<std::uint64_t> parse_failure_group(std::string_view name) {
-  std::uint64_t number = 0;
-  const auto read = std::from_chars(name.data(), name.data() + name.size(), number, 16);
-  const bool is_group = name.size() == 2 * sizeof number && read.ptr == name.data() + name.size();
-  return is_group && number != 0 ? std::optional(number) : std::nullopt;
+  const auto number = parse_number<std::uint64_t>(name, 16);
+  return name.size() == 2 * sizeof *number && number != 0u ? number : std::nullopt;
 }
 
 }  // namespace millrace

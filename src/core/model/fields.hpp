@@ -2,18 +2,16 @@
 
 #include <concepts>
 #include <cstddef>
-#include <string_view>
 #include <type_traits>
-#include <vector>
 
 #include "base/member_count.hpp"
 #include "core/model/record.hpp"
 
 /// The fields of everything that is stored, each named once, in the order of the grammar
-/// (docs/journal-format.md). Encoding, counting and decoding visit these lists: so a field has the
-/// same place, form and limit in all three. A list that lacks a member of its struct does not
-/// compile. One that names a member twice instead of another compiles, and fails the round trip of
-/// `tests/core/model/record_test`.
+/// (docs/internals/journal-format.md). Encoding, counting and decoding visit these lists: so a
+/// field has the same place, form and limit in all three. A list that lacks a member of its struct
+/// does not compile. One that names a member twice instead of another compiles, and fails the round
+/// trip of `tests/core/model/record_test`.
 ///
 /// What a field's type does not say is said by a wrapper. The values are const when they are
 /// written.
@@ -445,6 +443,20 @@ void each_field(Of<ErrorMarked> auto& record, Visit& visit) {
 template <typename Visit>
 void each_field(Of<ErrorUnmarked> auto& record, Visit& visit) {
   visit_all<ErrorUnmarked>(visit, Word{record.group});
+}
+
+template <typename Visit>
+void each_field(Of<Change> auto& change, Visit& visit) {
+  const auto text = [](auto& value) { return Text{value, kChangeTextBytesMax}; };
+  visit_all<Change>(visit, change.at, text(change.protocol), text(change.from), text(change.user),
+                    text(change.how), text(change.client), text(change.action), text(change.target),
+                    text(change.details), text(change.page),
+                    Byte{change.outcome, ChangeOutcome::kRefused}, change.count);
+}
+
+template <typename Visit>
+void each_field(Of<ChangeNoted> auto& record, Visit& visit) {
+  visit_all<ChangeNoted>(visit, record.number, record.change);
 }
 
 template <typename Visit>

@@ -2,9 +2,6 @@
 
 #include <absl/container/btree_set.h>
 
-#include <compare>
-#include <cstdint>
-
 #include "core/model/types.hpp"
 
 /// The orders of jobs. Their entries carry the job's slot in the store, so that walking

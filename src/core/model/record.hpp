@@ -1,17 +1,17 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <type_traits>
 #include <variant>
 #include <vector>
 
 #include "core/model/features/attempt.hpp"
+#include "core/model/features/change.hpp"
 #include "core/model/features/cron_run.hpp"
 #include "core/model/features/error_mark.hpp"
 #include "core/model/features/job_batch.hpp"
-#include "core/model/features/lock_secret.hpp"
+#include "core/model/features/job_features.hpp"
 #include "core/model/features/throttle_limits.hpp"
 #include "core/model/features/track.hpp"
 #include "core/model/job.hpp"
@@ -310,11 +310,23 @@ struct ErrorUnmarked {
   bool operator==(const ErrorUnmarked&) const = default;
 };
 
+/// What is known of a change by now. When it turns out to how many jobs it was made, it is recorded
+/// once more.
+struct ChangeNoted {
+  static constexpr std::uint8_t kTag = 25;
+  static constexpr std::uint64_t kNumberMax = std::uint64_t{1} << 62;
+
+  std::uint64_t number = 0;  ///< from 1: their order
+  Box<Change> change;        ///< set; apart, since all records are as large as the largest kind
+
+  bool operator==(const ChangeNoted&) const = default;
+};
+
 using Record = std::variant<JobAdded, JobChanged, JobRemoved, QueueChanged, CountersChanged,
                             HistoryChanged, JobBatchAdded, JobBatchChanged, JobBatchRemoved,
                             TrackChanged, TrackRemoved, CronChanged, CronRemoved, ThrottleChanged,
                             ThrottleRemoved, LockSecretDrawn, AttemptEnded, ClockRead, PushEnded,
-                            PushForgotten, JobFinished, ErrorMarked, ErrorUnmarked>;
+                            PushForgotten, JobFinished, ErrorMarked, ErrorUnmarked, ChangeNoted>;
 
 template <typename Kind, typename OfRecord = Record>
 inline constexpr bool kIsRecordKind = false;

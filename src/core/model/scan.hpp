@@ -7,7 +7,6 @@
 
 #include "core/model/features/job_features.hpp"
 #include "core/model/job.hpp"
-#include "core/model/types.hpp"
 
 namespace millrace {
 

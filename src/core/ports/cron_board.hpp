@@ -12,7 +12,7 @@
 #include "core/model/features/cron_run.hpp"
 #include "core/model/refusal.hpp"
 #include "core/model/types.hpp"
-#include "core/ports/push_refusal.hpp"
+#include "core/ports/push_in_parts.hpp"
 
 namespace millrace {
 

@@ -1,12 +1,25 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "base/result.hpp"
 #include "core/model/types.hpp"
-#include "core/ports/push_refusal.hpp"
 
 namespace millrace {
+
+/// Why a job was not pushed for somebody without a session.
+struct PushRefusal {
+  enum class Reason {
+    kInvalid,     ///< it breaks a rule of PUSH, or names a batch that is not there
+    kNotUnique,   ///< another job holds the lock that it asks for
+    kNoRoom,      ///< see Refusal::kNoRoom
+    kNotAllowed,  ///< its user may not push to that queue
+    kStopping,    ///< the server takes no jobs any more
+  };
+  Reason reason;
+  std::string text;  ///< one line in the words of PUSH
+};
 
 /// A job of megabytes that somebody without a session pushes. Reading it takes long, so this is
 /// done outside of the broker's thread. In this order, one call at a time; after a refusal there

@@ -7,7 +7,7 @@
 
 #include "base/long_text.hpp"
 #include "base/text.hpp"
-#include "core/model/features/lock_secret.hpp"
+#include "core/model/features/job_features.hpp"
 #include "core/model/job.hpp"
 #include "core/model/wall_clock.hpp"
 

@@ -82,6 +82,10 @@ Time made_at(const ErrorMarked& marked) {
   return marked.mark.noted_at;
 }
 
+Time made_at(const ChangeNoted& noted) {
+  return noted.change->at;
+}
+
 /// These have no time, or only times of the wall clock and times to come. A new kind of record has
 /// to be here or above.
 template <typename Kind>

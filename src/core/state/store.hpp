@@ -13,6 +13,7 @@
 #include "core/model/record.hpp"
 #include "core/model/wall_clock.hpp"
 #include "core/state/batches/job_batches.hpp"
+#include "core/state/features/audit_log.hpp"
 #include "core/state/features/cron_entries.hpp"
 #include "core/state/features/ended_pushes.hpp"
 #include "core/state/features/error_marks.hpp"
@@ -30,8 +31,8 @@ namespace millrace {
 
 /// The whole state that the log tells: jobs, batches of jobs, queues, totals, days, tracks, cron
 /// entries, throttles, pushes whose jobs have ended, jobs that have, the secret of locks, marks of
-/// errors. Records come in by `apply`, whether live, at a start or on a standby, and nothing else
-/// changes a job.
+/// errors, changes that people made. Records come in by `apply`, whether live, at a start or on a
+/// standby, and nothing else changes a job.
 ///
 /// Each is a kind of live thing (`core/state/live_kind.hpp`), listed in `kinds`. What is said
 /// here of the log holds for every kind that is in that list.
@@ -68,6 +69,7 @@ class Store {
   [[nodiscard]] const Throttles& throttles() const { return throttles_; }
   [[nodiscard]] const CronEntries& cron() const { return cron_; }
   [[nodiscard]] const ErrorMarks& error_marks() const { return error_marks_; }
+  [[nodiscard]] const AuditLog& audit_log() const { return audit_log_; }
   [[nodiscard]] const StoredSecret& lock_secret() const { return lock_secret_; }
   [[nodiscard]] Tracks& tracks() { return tracks_; }
   [[nodiscard]] const Tracks& tracks() const { return tracks_; }
@@ -119,11 +121,13 @@ class Store {
 
  private:
   /// Every kind there is. The records of a kind that is not here have none that applies them, and
-  /// `apply` does not compile. Totals are last: they end a batch (decision 5).
+  /// `apply` does not compile. Totals are last: they end a batch
+  /// (docs/internals/decisions/replies-and-durability.md).
   static auto kinds(auto& self) {
     return std::tie(self.queues_, self.throttles_.table(), self.jobs_, self.tracks_, self.batches_,
                     self.days_, self.cron_, self.error_marks_, self.lock_secret_,
-                    self.ended_pushes_, self.finished_, self.log_clock_, self.totals_);
+                    self.ended_pushes_, self.finished_, self.audit_log_, self.log_clock_,
+                    self.totals_);
   }
 
   Totals totals_;
@@ -138,6 +142,7 @@ class Store {
   Tracks tracks_;
   EndedPushes ended_pushes_;
   FinishedJobs finished_;
+  AuditLog audit_log_;
   LogClock log_clock_;
   WallClock wall_clock_;
 };

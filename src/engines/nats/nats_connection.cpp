@@ -1,10 +1,5 @@
 #include "engines/nats/nats_connection.hpp"
 
-#include <optional>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 namespace millrace::engines {
 namespace {
 

@@ -4,7 +4,6 @@
 #include <string_view>
 #include <utility>
 
-#include "base/check.hpp"
 #include "base/number.hpp"
 
 namespace millrace::engines {

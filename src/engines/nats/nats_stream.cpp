@@ -150,7 +150,7 @@ Outcome<Done> NatsStream::check(const NatsUrl& url, const Options& options) {
   if (!answered.info) return stream_problem(name_, answered);
   const jsStreamConfig& config = *answered.info->Config;
   if (!is_log(config, subject_)) {
-    return Problem{"the stream " + name_ + " is no log of Millrace: choose another name"};
+    return Problem{"the stream " + name_ + " is not a log of Millrace: choose another name"};
   }
   const jsClusterInfo* const cluster = answered.info->Cluster;
   const bool is_alone = cluster == nullptr || cluster->Name == nullptr || *cluster->Name == '\0';

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/check.hpp"
 #include "engines/open.hpp"
 #include "engines/postgres/connection.hpp"
 #include "engines/postgres/reader.hpp"

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "journal/file/log_files.hpp"
-#include "journal/file/log_names.hpp"
 #include "journal/file/log_reader.hpp"
 
 namespace millrace::journal {

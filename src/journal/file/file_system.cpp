@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/uio.h>
@@ -11,13 +12,64 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <string_view>
+#include <filesystem>
+#include <system_error>
 #include <utility>
-
-#include "journal/posix/directory_lock.hpp"
 
 namespace millrace::journal {
 namespace {
+
+constexpr const char* kLockName = "lock";
+constexpr mode_t kLockMode = 0600;
+
+Problem in_use(const std::string& directory, const std::string& holder) {
+  return Problem{directory + " is in use by another process" + holder};
+}
+
+/// What the holder of a lock wrote into its file, as words to append; empty when it is not a
+/// number.
+std::string holder_of(const Descriptor& file) {
+  std::array<char, 24> text = {};
+  const ssize_t got = ::pread(file.get(), text.data(), text.size(), 0);
+  const std::string_view read(text.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
+  const std::string_view digits = read.substr(0, read.find('\n'));
+  const bool is_number =
+      !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
+  return is_number ? " (pid " + std::string(digits) + ")" : std::string();
+}
+
+void write_pid(const Descriptor& file) {
+  const std::string pid = std::to_string(::getpid()) + "\n";
+  // A full disk has no room for it, and does not matter.
+  if (::pwrite(file.get(), pid.data(), pid.size(), 0) == static_cast<ssize_t>(pid.size())) {
+    (void)!::ftruncate(file.get(), static_cast<off_t>(pid.size()));
+  }
+}
+
+enum class Taken { kYes, kBySomebody, kNotPossible };
+
+Taken take_lock(const Descriptor& of) {
+  if (uninterrupted([&] { return ::flock(of.get(), LOCK_EX | LOCK_NB); }) == 0) return Taken::kYes;
+  return errno == EWOULDBLOCK ? Taken::kBySomebody : Taken::kNotPossible;
+}
+
+/// Whether `name` is still the name of what is open. Also when that cannot be told: a process may
+/// lose the right to look, and nobody has moved anything then.
+bool is_at(int directory, const char* name, const Descriptor& open) {
+  struct stat named = {};
+  struct stat ours = {};
+  if (::fstatat(directory, name, &named, 0) < 0) {
+    return errno != ENOENT && errno != ENOTDIR && errno != ELOOP && errno != ESTALE;
+  }
+  if (::fstat(open.get(), &ours) < 0) return errno != ESTALE;
+  return named.st_dev == ours.st_dev && named.st_ino == ours.st_ino;
+}
+
+std::string absolute(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path whole = std::filesystem::absolute(path, error);
+  return error ? path : whole.string();
+}
 
 /// For the owner only: jobs may hold secrets.
 constexpr mode_t kFileMode = 0600;
@@ -159,6 +211,62 @@ bool is_of_volume(int directory, const dirent& entry) {
 }
 
 }  // namespace
+
+DirectoryLock::DirectoryLock(const std::string& path, Descriptor directory, Descriptor file,
+                             bool is_on_directory)
+    : path_(path),
+      absolute_path_(absolute(path)),
+      directory_(std::move(directory)),
+      file_(std::move(file)),
+      is_on_directory_(is_on_directory) {}
+
+/// The directory first: so a process that finds it locked does not make a file `lock` in it, which
+/// would end the server that holds it.
+Outcome<DirectoryLock> DirectoryLock::take(const std::string& path) {
+  Descriptor directory(
+      uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+  if (!directory.is_open()) return failed_to("open", path, errno);
+  const auto open_file = [&](int flags) {
+    return Descriptor(uninterrupted(
+        [&] { return ::openat(directory.get(), kLockName, flags | O_CLOEXEC, kLockMode); }));
+  };
+  const Taken taken = take_lock(directory);
+  if (taken == Taken::kBySomebody) {
+    const Descriptor file = open_file(O_RDONLY | O_NONBLOCK);
+    return in_use(path, file.is_open() ? holder_of(file) : std::string());
+  }
+  const std::string file_path = path + "/" + kLockName;
+  Descriptor made = open_file(O_RDWR | O_CREAT | O_EXCL);
+  if (made.is_open()) give_to_owner_of(directory.get(), ".", made);
+  const bool is_there = !made.is_open() && errno == EEXIST;
+  // Through a link, root would write into any file that the owner of the directory names.
+  Descriptor file = is_there ? open_file(O_RDWR | O_NONBLOCK | O_NOFOLLOW) : std::move(made);
+  if (!file.is_open()) return failed_to("open", file_path, errno);
+  switch (take_lock(file)) {
+    case Taken::kBySomebody:
+      return in_use(path, holder_of(file));
+    case Taken::kNotPossible:
+      return failed_to("lock", file_path, errno);
+    case Taken::kYes:
+      break;
+  }
+  write_pid(file);
+  DirectoryLock lock(path, std::move(directory), std::move(file), taken == Taken::kYes);
+  // Between opening and locking, both may have been exchanged.
+  const Outcome<Done> checked = lock.check();
+  if (!checked) return checked.error();
+  return lock;
+}
+
+Outcome<Done> DirectoryLock::check() const {
+  if (!is_at(AT_FDCWD, absolute_path_.c_str(), directory_)) {
+    return Problem{path_ + " was moved, deleted or replaced while it was in use"};
+  }
+  if (!is_at(directory_.get(), kLockName, file_)) {
+    return Problem{path_ + "/" + kLockName + " was deleted or replaced while it was in use"};
+  }
+  return Done{};
+}
 
 Outcome<Done> PosixFileSystem::ensure_directory(const std::string& path) {
   // Without the sync, a power cut could take the directory with the journal in it.
@@ -330,6 +438,41 @@ Descriptor PosixFileSystem::open_directory(const std::string& path) const {
   const char* const name = locked ? "." : path.c_str();
   return Descriptor(
       uninterrupted([&] { return ::openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+}
+
+// ---- whole files --------------------------------------------------------------------------------
+
+Outcome<std::string> read_up_to(FileSystem& files, const std::string& path,
+                                std::uint64_t bytes_max) {
+  const auto file = files.open(path, FileSystem::Access::kRead);
+  if (!file) return file.error();
+  const Outcome<std::uint64_t> size = (*file)->size();
+  if (!size) return size.error();
+  std::string bytes(std::min(*size, bytes_max), '\0');
+  const Outcome<std::size_t> got = (*file)->read(0, bytes);
+  if (!got) return got.error();
+  bytes.resize(*got);
+  return bytes;
+}
+
+Outcome<Done> write_new(FileSystem& files, const std::string& path, std::string_view bytes) {
+  (void)files.remove(path);
+  const auto file = files.create(path);
+  if (!file) return file.error();
+  const Outcome<Done> written = (*file)->write(0, {&bytes, 1});
+  return written ? (*file)->sync() : written;
+}
+
+std::string draft_of(const std::string& path) {
+  return path + ".part";
+}
+
+Outcome<Done> replace_file(FileSystem& files, const std::string& path, std::string_view bytes) {
+  const std::string draft = draft_of(path);
+  if (auto written = write_new(files, draft, bytes); !written) return written;
+  if (auto named = files.rename(draft, path); !named) return named;
+  const std::string directory = std::filesystem::path(path).parent_path();
+  return files.sync_directory(directory.empty() ? "." : directory);
 }
 
 }  // namespace millrace::journal

@@ -15,6 +15,38 @@
 
 namespace millrace::journal {
 
+/// A directory that this process uses alone, for as long as it lives.
+///
+/// Two locks keep others out, both of flock, which the system drops however the process ends: that
+/// of the directory itself, which nobody can remove, and that of the file `lock` in it, by which
+/// older versions of the program go. The pid in the file only tells people who it was.
+class DirectoryLock {
+ public:
+  /// The directory must exist; the file is created when missing. A problem when somebody else holds
+  /// one of the two.
+  static Outcome<DirectoryLock> take(const std::string& directory);
+
+  /// The directory, whatever it is called by now.
+  [[nodiscard]] int descriptor() const { return directory_.get(); }
+
+  /// False where the file system cannot lock directories, as NFS: then only the file is locked.
+  [[nodiscard]] bool is_on_directory() const { return is_on_directory_; }
+
+  /// A problem when the directory is not the one at its path any more, or has another file `lock`:
+  /// then another process may use what is there.
+  [[nodiscard]] Outcome<Done> check() const;
+
+ private:
+  DirectoryLock(const std::string& path, Descriptor directory, Descriptor file,
+                bool is_on_directory);
+
+  std::string path_;           ///< as it was given
+  std::string absolute_path_;  ///< symbolic links are kept, since they may be changed
+  Descriptor directory_;
+  Descriptor file_;
+  bool is_on_directory_;
+};
+
 /// An open file. It closes when destroyed, without syncing. One thread uses one handle.
 class File {
  public:
@@ -114,6 +146,22 @@ class FileSystem {
   /// another path by then.
   virtual Outcome<std::unique_ptr<Lock>> lock(const std::string& directory) = 0;
 };
+
+/// The first `bytes_max` bytes of a file, or all that it has.
+[[nodiscard]] Outcome<std::string> read_up_to(FileSystem& files, const std::string& path,
+                                              std::uint64_t bytes_max);
+
+/// Writes a file, in place of one of that name, and syncs it.
+[[nodiscard]] Outcome<Done> write_new(FileSystem& files, const std::string& path,
+                                      std::string_view bytes);
+
+/// A file under this name is being written.
+[[nodiscard]] std::string draft_of(const std::string& path);
+
+/// Writes a file so that it is whole or as it was, whatever happens. When it returns, the file
+/// survives a power cut.
+[[nodiscard]] Outcome<Done> replace_file(FileSystem& files, const std::string& path,
+                                         std::string_view bytes);
 
 /// The real disk.
 class PosixFileSystem final : public FileSystem {

@@ -4,7 +4,10 @@
 #include <array>
 #include <cstring>
 #include <memory>
-#include <optional>
+
+#include "journal/file/log_starts.hpp"
+#include "journal/file/removal.hpp"
+#include "journal/file/reserve.hpp"
 
 namespace millrace::journal {
 namespace {
@@ -14,6 +17,21 @@ std::string salvage_of(const std::string& directory) {
 }
 
 }  // namespace
+
+Outcome<LogNames> names_in(FileSystem& files, const std::string& directory) {
+  const Outcome<std::vector<std::string>> listed = files.list(directory);
+  if (!listed) return listed.error();
+  LogNames names;
+  for (const std::string& name : *listed) {
+    if (const std::optional<Lsn> first = parse_segment_name(name)) names.segments.push_back(*first);
+    if (is_numbered(name, kReservedPrefix)) names.reserved.push_back(name);
+    if (is_numbered(name, kRemovedPrefix)) names.removed.push_back(name);
+    if (name == kExtentName) names.has_extent = true;
+    if (name == kStartsName) names.has_starts = true;
+  }
+  std::sort(names.segments.begin(), names.segments.end());
+  return names;
+}
 
 Outcome<std::vector<Lsn>> segments_in(FileSystem& files, const std::string& directory) {
   const Outcome<std::vector<std::string>> names = files.list(directory);
@@ -62,7 +80,7 @@ Problem missing(const std::string& directory, const std::string& name) {
 }
 
 std::string no_records(const Problem& problem) {
-  return "a batch that is no sequence of records: " + problem.text;
+  return "a batch that is not a sequence of records: " + problem.text;
 }
 
 std::string cannot_be_read(std::uint64_t offset) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,7 +13,20 @@
 #include "journal/file/log_format.hpp"
 
 /// The files of a log as they lie in their directory, whether whole or damaged.
+
 namespace millrace::journal {
+
+/// The files in a log's directory, by what their names say. Others are left alone.
+struct LogNames {
+  std::vector<Lsn> segments;          ///< where they begin, in order
+  std::vector<std::string> reserved;  ///< names in the directory; see `Reserve`
+  std::vector<std::string> removed;   ///< names in the directory; see `Removal`
+  bool has_extent = false;            ///< see `ExtentFile`
+  bool has_starts = false;            ///< see `LogStarts`
+};
+
+/// Lists the directory once. Somebody else may change it at any time, unless it is locked.
+[[nodiscard]] Outcome<LogNames> names_in(FileSystem& files, const std::string& directory);
 
 /// Where the directory's segments begin, in order.
 [[nodiscard]] Outcome<std::vector<Lsn>> segments_in(FileSystem& files,

@@ -3,17 +3,17 @@
 #include <xxhash.h>
 
 #include <bit>
-#include <charconv>
 #include <cstring>
 
 #include "base/check.hpp"
+#include "base/number.hpp"
 
 namespace millrace::journal {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "numbers are stored as they are held");
 
-/// The places of all fields are in docs/journal-format.md.
+/// The places of all fields are in docs/internals/journal-format.md.
 constexpr std::string_view kMagic = "millrace";
 constexpr std::string_view kSegmentSuffix = ".log";
 /// As many as the largest position needs, so that names sort like numbers.
@@ -83,11 +83,7 @@ std::string segment_name(Lsn first) {
 std::optional<Lsn> parse_segment_name(std::string_view name) {
   if (name.size() != kSegmentDigits + kSegmentSuffix.size()) return std::nullopt;
   if (!name.ends_with(kSegmentSuffix)) return std::nullopt;
-  Lsn first = 0;
-  const char* const digits_end = name.data() + kSegmentDigits;
-  const auto [stop, error] = std::from_chars(name.data(), digits_end, first);
-  if (error != std::errc() || stop != digits_end) return std::nullopt;
-  return first;
+  return parse_number<Lsn>(name.substr(0, kSegmentDigits));
 }
 
 std::array<char, kSegmentHeaderBytes> encode_segment_header(const SegmentHeader& header) {

@@ -8,7 +8,8 @@
 
 #include "core/model/types.hpp"
 
-/// The bytes of the log, as docs/journal-format.md has them. Pure: nothing here touches a disk.
+/// The bytes of the log, as docs/internals/journal-format.md has them. Pure: nothing here touches a
+/// disk.
 ///
 ///     segment   = header frame*
 ///     header    = magic:8 version:u32 zero:u32 first:u64 salt:u64 checksum:u64
@@ -18,7 +19,7 @@
 /// Numbers are little-endian.
 namespace millrace::journal {
 
-/// New segments are written in this version. See "Versions" in docs/journal-format.md.
+/// New segments are written in this version. See "Versions" in docs/internals/journal-format.md.
 inline constexpr std::uint32_t kFormatVersion = 1;
 /// The oldest version that is read.
 inline constexpr std::uint32_t kOldestFormatVersion = 1;

@@ -6,7 +6,6 @@
 
 #include "base/buffer.hpp"
 #include "journal/file/log_files.hpp"
-#include "journal/file/log_names.hpp"
 
 namespace millrace::journal {
 namespace {

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
-#include <memory>
 
-#include "journal/file/log_names.hpp"
+#include "journal/file/log_files.hpp"
 
 namespace millrace::journal {
 namespace {
@@ -82,15 +81,9 @@ std::optional<std::uint64_t> LogStarts::writer_until(Lsn end) const {
 
 Outcome<LogStarts> starts_in(FileSystem& files, const std::string& directory, bool exists) {
   if (!exists) return LogStarts();
-  const auto file = files.open(directory + "/" + kStartsName, FileSystem::Access::kRead);
-  if (!file) return file.error();
-  const Outcome<std::uint64_t> size = (*file)->size();
-  if (!size) return size.error();
-  if (*size > kStartsBytesMax) return LogStarts();
-  std::string bytes(*size, '\0');
-  const Outcome<std::size_t> got = (*file)->read(0, bytes);
-  if (!got) return got.error();
-  return LogStarts::of(std::string_view(bytes).substr(0, *got));
+  const auto bytes = read_up_to(files, directory + "/" + kStartsName, kStartsBytesMax + 1);
+  if (!bytes) return bytes.error();
+  return bytes->size() > kStartsBytesMax ? LogStarts() : LogStarts::of(*bytes);
 }
 
 Problem unusable_starts(const Problem& problem) {

@@ -15,7 +15,7 @@
 /// that went on from one of another server, and from one that was set back, when compaction has
 /// removed what the two had in common.
 ///
-///     starts = start*            ; docs/journal-format.md
+///     starts = start*            ; docs/internals/journal-format.md
 namespace millrace::journal {
 
 inline constexpr const char* kStartsName = "starts";

@@ -85,15 +85,12 @@ void Surveyor::note(std::optional<std::uint64_t> at, std::optional<std::uint64_t
 
 Outcome<Done> Surveyor::read_headers(const std::vector<Lsn>& segments) {
   for (const Lsn first : segments) {
-    const auto file = files_.open(path_of(first), FileSystem::Access::kRead);
-    // A file that cannot be opened is reported when its turn comes.
-    if (!file) continue;
-    std::string bytes(kSegmentHeaderBytes, '\0');
-    const Outcome<std::size_t> got = (*file)->read(0, bytes);
-    if (!got) continue;
-    bytes.resize(*got);
-    if (const auto header = decode_segment_header(bytes)) salts_.push_back(header->salt);
-    if (const auto version = foreign_version(bytes)) return wrong_version(path_of(first), *version);
+    const auto bytes = read_up_to(files_, path_of(first), kSegmentHeaderBytes);
+    // A file that cannot be read is reported when its turn comes.
+    if (!bytes) continue;
+    if (const auto header = decode_segment_header(*bytes)) salts_.push_back(header->salt);
+    if (const auto version = foreign_version(*bytes))
+      return wrong_version(path_of(first), *version);
   }
   // Each salt is tried on whole segments, so none twice.
   std::sort(salts_.begin(), salts_.end());

@@ -17,7 +17,7 @@ inline constexpr std::string_view kRemovedPrefix = "removed-";
 
 /// Removes files and frees their room a little at a time. A file system that frees a whole segment
 /// at once keeps every sync waiting: 25 to 75 ms for 64 MiB of ext4
-/// (docs/decisions/31-freeing-segments.md).
+/// (docs/internals/decisions/journal-and-compaction.md).
 ///
 /// The caller frees at least as much as is written meanwhile. So the files together do not grow.
 class Removal {

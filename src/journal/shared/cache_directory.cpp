@@ -1,10 +1,7 @@
 #include "journal/shared/cache_directory.hpp"
 
 #include <algorithm>
-#include <array>
-#include <memory>
 #include <string_view>
-#include <vector>
 
 #include "journal/file/log_files.hpp"
 #include "journal/file/log_starts.hpp"
@@ -24,7 +21,7 @@ bool is_segment(const std::string& name) {
   return name.ends_with(".log");
 }
 
-/// docs/journal-format.md lists the names.
+/// docs/internals/journal-format.md lists the names.
 bool is_of_journal(const std::string& name) {
   return is_segment(name) || name == kBrokenMark || name == kExtentName || name == kStartsName ||
          name.starts_with("spare-") || name.starts_with("removed-");
@@ -32,12 +29,8 @@ bool is_of_journal(const std::string& name) {
 
 Outcome<Done> write_mark(FileSystem& files, const std::string& directory, std::string_view name,
                          std::string_view text) {
-  const auto file = files.create(directory + "/" + std::string(name));
-  if (!file) return file.error();
-  const std::array<std::string_view, 1> parts = {text};
-  if (auto written = (*file)->write(0, parts); !written) return written;
-  if (auto synced = (*file)->sync(); !synced) return synced;
-  return files.sync_directory(directory);
+  const auto written = write_new(files, directory + "/" + std::string(name), text);
+  return written ? files.sync_directory(directory) : written;
 }
 
 }  // namespace
@@ -68,8 +61,6 @@ Outcome<Done> unmark_cache(FileSystem& files, const std::string& directory) {
 Outcome<Done> mark_as_moved(FileSystem& files, const std::string& directory,
                             const std::string& log) {
   const std::string path = directory + "/" + std::string(kMovedMark);
-  const auto names = files.list(directory);
-  if (!names) return names.error();
   const auto present = moved_to(files, directory);
   if (!present) return present.error();
   if (*present == log) {
@@ -79,9 +70,6 @@ Outcome<Done> mark_as_moved(FileSystem& files, const std::string& directory,
     if (auto synced = (*file)->sync(); !synced) return synced;
     return files.sync_directory(directory);
   }
-  if (std::ranges::find(*names, kMovedMark) != names->end()) {
-    if (auto removed = files.remove(path); !removed) return removed;
-  }
   return write_mark(files, directory, kMovedMark, kMovedText + log + "\n");
 }
 
@@ -89,17 +77,10 @@ Outcome<std::string> moved_to(FileSystem& files, const std::string& directory) {
   const auto names = files.list(directory);
   if (!names) return names.error();
   if (std::ranges::find(*names, kMovedMark) == names->end()) return std::string();
-  const auto file =
-      files.open(directory + "/" + std::string(kMovedMark), FileSystem::Access::kRead);
-  if (!file) return file.error();
-  const auto size = (*file)->size();
-  if (!size) return size.error();
-  std::string text(std::min<std::uint64_t>(*size, kMovedBytesMax), '\0');
-  const auto read = (*file)->read(0, text);
-  if (!read) return read.error();
-  text.resize(*read);
-  if (!text.starts_with(kMovedText) || !text.ends_with('\n')) return std::string();
-  return text.substr(kMovedText.size(), text.size() - kMovedText.size() - 1);
+  const auto text = read_up_to(files, directory + "/" + std::string(kMovedMark), kMovedBytesMax);
+  if (!text) return text.error();
+  if (!text->starts_with(kMovedText) || !text->ends_with('\n')) return std::string();
+  return text->substr(kMovedText.size(), text->size() - kMovedText.size() - 1);
 }
 
 void mark_as_broken(FileSystem& files, const std::string& directory) {

@@ -1,6 +1,5 @@
 #include "journal/shared/log_follower.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/check.hpp"
@@ -25,6 +24,74 @@ Problem set_back(Sequence last) {
 
 }  // namespace
 
+bool LogHistory::is_stray(const EntryHead& head) const {
+  if (head.is_claim() || epoch_ == Epoch{}) return false;
+  return Epoch{head.epoch} < epoch_ || head.sequence != end_ + 1;
+}
+
+std::optional<LogHistory::Misfit> LogHistory::note(const EntryHead& head) {
+  if (log_ == 0) log_ = head.log;
+  if (head.log != log_) return Misfit{.what = "belongs to another log"};
+  const Epoch epoch{head.epoch};
+  if (head.is_claim() ? epoch <= epoch_ : (epoch != epoch_ && epoch_ != Epoch{})) {
+    return Misfit{.what = "is of a server that does not lead", .is_of_another_past = true};
+  }
+  if (!head.is_claim() && writer_ != 0 && head.writer != writer_) {
+    return Misfit{.what = "is of another server than the one that leads",
+                  .is_of_another_past = true};
+  }
+  epoch_ = epoch;
+  writer_ = head.writer;
+  if (head.is_claim()) note_takeover(head);
+  latest_time_ = std::max(latest_time_, head.at);
+  note_leader(head);
+  return std::nullopt;
+}
+
+/// To be called before the head counts for `leader_` and `latest_time_`.
+void LogHistory::note_takeover(const EntryHead& head) {
+  Takeover takeover{.epoch = epoch_, .at = head.at, .from = {}, .to = head.node, .gap = {}};
+  if (leader_) {
+    takeover.from = leader_->node;
+    takeover.was_handed_over = leader_->has_released;
+    takeover.gap = std::max(head.at - latest_time_, Duration{});
+  }
+  if (takeovers_.size() == SharedJournal::kTakeoversMax) takeovers_.erase(takeovers_.begin());
+  takeovers_.push_back(std::move(takeover));
+}
+
+void LogHistory::note_leader(const EntryHead& head) {
+  if (!leader_ || leader_->epoch != epoch_) {
+    leader_ = Leader{.epoch = epoch_, .node = {}, .notes = {}, .claimed_at = head.at};
+  }
+  if (!head.node.empty()) {
+    leader_->node = head.node;
+    leader_->notes = head.notes;
+    leader_lease_ = std::chrono::milliseconds(head.lease_ms);
+  }
+  if (head.is_claim()) leader_->holds = head.kind == EntryHead::Kind::kHold;
+  if (head.kind == EntryHead::Kind::kRelease) leader_->has_released = true;
+}
+
+void CatchUp::begin(Sequence end, Time asked_at) {
+  end_ = end;
+  asked_at_ = asked_at;
+}
+
+void CatchUp::look(Sequence seen, Time now) {
+  if (is_over_) return;
+  if (const auto end = pump_.take_end()) {
+    end_ = *end;
+    is_asking_ = false;
+  }
+  if (is_asking_ || seen < end_) return;
+  is_over_ = now <= asked_at_ + kCaughtUpWithin;
+  if (is_over_) return;
+  asked_at_ = now;
+  is_asking_ = true;
+  pump_.ask_end();
+}
+
 // ---- the cache ----------------------------------------------------------------------------------
 
 Outcome<Done> LogFollower::replay(const Visitor& visitor) {
@@ -42,7 +109,7 @@ Outcome<Done> LogFollower::replay(const Visitor& visitor) {
 Outcome<Done> LogFollower::take_cached(std::string_view entry, Lsn begin) {
   auto head = take_head(entry);
   if (!head) return head.error();
-  if (!*head) return Problem{"a batch that is no entry of a shared log"};
+  if (!*head) return Problem{"a batch that is not an entry of a shared log"};
   if (auto noted = note(**head); !noted) return noted;
   parts_.places.note(begin, (*head)->sequence);
   // It took more messages if it is long. How many is in the log, where it is read once more.

@@ -1,22 +1,129 @@
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.hpp"
 #include "core/model/entry_head.hpp"
+#include "core/model/types.hpp"
 #include "core/ports/shared_journal.hpp"
 #include "journal/file_journal.hpp"
-#include "journal/shared/catch_up.hpp"
 #include "journal/shared/entry_places.hpp"
-#include "journal/shared/lease_watch.hpp"
-#include "journal/shared/log_history.hpp"
 #include "journal/shared/log_pump.hpp"
 #include "journal/shared/log_service.hpp"
 #include "journal/shared/replicated_journal_options.hpp"
 
 namespace millrace::journal {
+
+/// What the heads of a log's entries tell, which are noted in their order: how the log is called,
+/// who leads, and who led before.
+class LogHistory {
+ public:
+  using Leader = SharedJournal::Leader;
+  using Takeover = SharedJournal::Takeover;
+
+  /// Why an entry does not fit.
+  struct Misfit {
+    std::string what;                 ///< follows "entry 5 of the log "
+    bool is_of_another_past = false;  ///< it follows on other entries than those that were noted
+  };
+
+  /// Whether the entry does not count. A leader sends an entry behind others that are not answered
+  /// yet. When those are refused, since another server's entry has taken their place, and that ends
+  /// just where they would have ended, the service stores this one all the same. Its writer does
+  /// not take it for stored, and nobody else may: it is of a former leader, or not right behind
+  /// what its writer appended before. A claim is never sent behind anything.
+  [[nodiscard]] bool is_stray(const EntryHead& head) const;
+
+  /// The next entry that counts. nullopt: it fits.
+  [[nodiscard]] std::optional<Misfit> note(const EntryHead& head);
+  /// The last message of that entry.
+  void note_end(Sequence last) { end_ = last; }
+
+  [[nodiscard]] std::uint64_t log() const { return log_; }
+  [[nodiscard]] Epoch epoch() const { return epoch_; }
+  [[nodiscard]] const std::optional<Leader>& leader() const { return leader_; }
+  [[nodiscard]] Duration leader_lease() const { return leader_lease_; }
+  [[nodiscard]] const std::vector<Takeover>& takeovers() const { return takeovers_; }
+  [[nodiscard]] Time latest_time() const { return latest_time_; }
+
+ private:
+  void note_takeover(const EntryHead& head);
+  void note_leader(const EntryHead& head);
+
+  std::uint64_t log_ = 0;     ///< its name; 0: no entry was noted
+  Sequence end_ = 0;          ///< the last message that counts
+  Epoch epoch_{};             ///< of the last entry
+  std::uint64_t writer_ = 0;  ///< the process that leads in it
+  std::optional<Leader> leader_;
+  Duration leader_lease_{};  ///< as the leader told it; none: not known
+  std::vector<Takeover> takeovers_;
+  Time latest_time_{};
+};
+
+/// Tells a server that follows when the leader's lease is over for certain.
+class LeaseWatch {
+ public:
+  void begin(Time now) { quiet_since_ = sent_until_ = now; }
+
+  /// An entry has arrived.
+  void note(const EntryHead& head, Time now) {
+    quiet_since_ = now;
+    // After an outage of the service, the last entries of a leader may arrive long after they were
+    // sent. Its clock tells how long after the entry before, and the margin of a lease allows for a
+    // clock that does not run like ours.
+    Time until = now;
+    if (!head.is_claim() && sent_at_) {
+      const Duration since = std::max(Duration{}, head.at - *sent_at_);
+      until = std::min(until, sent_until_ + since + lease_margin(since));
+    }
+    sent_until_ = until;
+    sent_at_ = head.at;
+  }
+
+  [[nodiscard]] bool is_over(Duration lease, Time now) const {
+    const Time lease_end = sent_until_ + lease + lease_margin(lease);
+    // After an outage of the service a leader that is well can append again first.
+    return now >= std::max(lease_end, quiet_since_ + beat_interval(lease));
+  }
+
+  /// When something new arrived last.
+  [[nodiscard]] Time quiet_since() const { return quiet_since_; }
+
+ private:
+  Time quiet_since_{};
+  std::optional<Time> sent_at_;  ///< the last entry, by the clock of its writer
+  Time sent_until_{};            ///< by ours it was sent until then
+};
+
+/// Notices when a server that follows has caught up with the log. To have what the log had at the
+/// start says little after a minute of reading. So where the log ends is asked anew, until there is
+/// little to read in between.
+class CatchUp {
+ public:
+  /// Asks through a pump that outlives it.
+  explicit CatchUp(LogPump& pump) : pump_(pump) {}
+
+  /// The log ended at `end` when it was asked at `asked_at`, or after that.
+  void begin(Sequence end, Time asked_at);
+  /// The server has everything up to `seen`.
+  void look(Sequence seen, Time now);
+  /// Whether it had, once, everything that the log had `kCaughtUpWithin` before.
+  [[nodiscard]] bool is_over() const { return is_over_; }
+
+ private:
+  LogPump& pump_;
+  Sequence end_ = 0;  ///< of the log, when it was asked last
+  Time asked_at_{};   ///< that was then, or later
+  bool is_asking_ = false;
+  bool is_over_ = false;
+};
+
+inline constexpr Duration kCaughtUpWithin = std::chrono::seconds(1);
 
 /// What a server that shares a log does before it leads: it reads the cache and then what arrives,
 /// hands that on, writes it to the cache, and claims the lead when nobody leads.

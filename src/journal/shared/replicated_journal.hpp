@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "core/ports/shared_journal.hpp"

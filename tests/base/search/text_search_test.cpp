@@ -1,8 +1,7 @@
-#include "base/search/text_search.hpp"
-
 #include <random>
 #include <string>
 
+#include "base/search/json_text_search.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace {

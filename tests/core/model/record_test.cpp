@@ -444,6 +444,57 @@ TEST_CASE("record: golden bytes of what is said of an error") {
   CHECK_FALSE(decode(rest));
 }
 
+TEST_CASE("record: golden bytes of a change") {
+  const ChangeNoted noted{.number = 300,
+                          .change = Change{.at = Time{1ns},
+                                           .protocol = "p",
+                                           .from = "f",
+                                           .user = "u",
+                                           .how = "h",
+                                           .client = "c",
+                                           .action = "a",
+                                           .target = "t",
+                                           .details = "d",
+                                           .page = "/",
+                                           .outcome = ChangeOutcome::kCounted,
+                                           .count = 2}};
+  CHECK((round_trip(ChangeNoted(noted)) == noted));
+  std::string bytes;
+  encode(noted, bytes);
+  CHECK(hex_of(bytes) ==
+        "19ac0202"
+        "017001660175016801630161017401640"
+        "12f0102");
+  for (const std::uint64_t number : {std::uint64_t{0}, ChangeNoted::kNumberMax + 1}) {
+    bytes.clear();
+    encode(ChangeNoted{.number = number, .change = Change{}}, bytes);
+    std::string_view rest = bytes;
+    CHECK_FALSE(decode(rest));
+  }
+}
+
+TEST_CASE("record: the longest change has a limit, and its texts stay UTF-8") {
+  const std::string text = "é" + std::string(5000, 'x') + "é";
+  Change change{.at = kNever,
+                .protocol = text,
+                .from = text,
+                .user = text,
+                .how = text,
+                .client = text,
+                .action = text,
+                .target = text,
+                .details = std::string(141, 'x'),
+                .page = text,
+                .count = UINT64_MAX};
+  change.shorten();
+  CHECK(encoded_bytes(ChangeNoted{.number = ChangeNoted::kNumberMax, .change = change}) ==
+        kChangeBytesMax);
+  CHECK(change.target.size() == 200);
+  Change other{.client = {}, .action = {}, .target = {}, .details = {}, .page = text};
+  other.shorten();
+  CHECK(other.page.size() == kChangeTextBytesMax);
+}
+
 TEST_CASE("record: golden bytes of a history") {
   std::string bytes;
   encode(HistoryChanged{.days = {{.day = 1, .processed = 300, .failed = 2}}}, bytes);
@@ -461,7 +512,7 @@ TEST_CASE("record: golden bytes of a put") {
   std::string bytes;
   encode(record, bytes);
   using namespace std::string_literals;
-  // Other bytes are another version of the format: docs/journal-format.md, "Versions".
+  // Other bytes are another version of the format: docs/internals/journal-format.md, "Versions".
   CHECK(hex_of(bytes) == hex_of("\x01\x01\x00\x07"
                                 "default\x02\x3c\x01\xc8\x01\x01\x00\x02\x00\x02hi"s));
 }
@@ -496,7 +547,8 @@ TEST_CASE("record: its length is counted as it is written") {
         Record(CronChanged{.id = "e", .runs = {{.jid = "jid"}}}),
         Record(CronRemoved{.id = "e"}),
         Record(ErrorMarked{.group = 1, .mark = {.muted_until = kNever, .note = "n"}}),
-        Record(ErrorUnmarked{.group = 1})}) {
+        Record(ErrorUnmarked{.group = 1}),
+        Record(ChangeNoted{.number = 300, .change = Change{.action = "a", .count = 300}})}) {
     std::string bytes;
     encode(record, bytes);
     CHECK(std::visit([](const auto& kind) { return encoded_bytes(kind); }, record) == bytes.size());

@@ -215,7 +215,7 @@ TEST_CASE("NATS log: a stream of something else is refused") {
   other.make_stream("similar", "millrace.similar", nullptr);
   const std::string begin = "nats://" + SharedNatsServer::get().address();
   for (const char* name : {"/orders", "/similar"}) {
-    CHECK(contains(refusal_of(begin + name, unsynced()), "is no log of Millrace"));
+    CHECK(contains(refusal_of(begin + name, unsynced()), "is not a log of Millrace"));
   }
 }
 

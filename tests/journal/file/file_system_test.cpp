@@ -58,7 +58,7 @@ TEST_CASE("disk: a directory without a parent is not created") {
   CHECK(refusal(files, path) == "cannot create directory " + path + ": No such file or directory");
 }
 
-TEST_CASE("disk: a file is no directory for a journal") {
+TEST_CASE("disk: a file is not a directory for a journal") {
   PosixFileSystem files;
   const TemporaryDirectory directory;
   const std::string path = directory.path() + "/file";

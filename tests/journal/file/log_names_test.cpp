@@ -1,4 +1,3 @@
-#include "journal/file/log_names.hpp"
 
 #include "journal/file/log_files.hpp"
 #include "journal/file/log_format.hpp"

@@ -1,6 +1,6 @@
 #include "journal/file/removal.hpp"
 
-#include "journal/file/log_names.hpp"
+#include "journal/file/log_files.hpp"
 #include "journal/file/simulated_disk.hpp"
 #include "journal/fixture.hpp"
 #include "support/doctest.hpp"

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "journal/file/log_names.hpp"
+#include "journal/file/log_files.hpp"
 #include "journal/file/simulated_disk.hpp"
 #include "support/doctest.hpp"
 

@@ -3,7 +3,7 @@
 #include "journal/file/log_format.hpp"
 #include "journal/file/simulated_disk.hpp"
 #include "journal/fixture.hpp"
-#include "journal/writer/freeing_pace.hpp"
+#include "journal/writer/space_watch.hpp"
 
 namespace millrace::journal {
 namespace {

@@ -1,7 +1,5 @@
 /// Two journals of one directory, and directories that are taken away while they are in use.
 
-#include "journal/posix/directory_lock.hpp"
-
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -9,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "journal/file/file_system.hpp"
 #include "journal/file/log_format.hpp"
 #include "journal/fixture.hpp"
 

@@ -1,8 +1,7 @@
-#include "journal/writer/extent_file.hpp"
-
 #include "journal/file/log_files.hpp"
 #include "journal/file/simulated_disk.hpp"
 #include "journal/fixture.hpp"
+#include "journal/writer/log_writer.hpp"
 
 namespace millrace::journal {
 namespace {

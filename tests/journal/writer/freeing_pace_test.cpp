@@ -1,5 +1,4 @@
-#include "journal/writer/freeing_pace.hpp"
-
+#include "journal/writer/space_watch.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::journal {

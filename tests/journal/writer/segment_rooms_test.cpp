@@ -1,5 +1,4 @@
-#include "journal/writer/segment_rooms.hpp"
-
+#include "journal/writer/log_layout.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::journal {

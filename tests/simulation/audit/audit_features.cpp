@@ -243,6 +243,26 @@ void compare_marks(const ErrorMarks& marks, const Model& model) {
   }
 }
 
+// ---- changes of people --------------------------------------------------------------------------
+
+void compare_changes(const AuditLog& log, const Model& model) {
+  std::size_t count = 0;
+  log.each_before(log.end(), [&count](auto, const Change& change) {
+    count += change.protocol == kPerson ? 1 : 0;
+    return true;
+  });
+  demand(count == model.facts.changes.size(), "the count of changes of people is wrong");
+  for (const auto& [number, expected] : model.facts.changes) {
+    const std::string name = "change " + std::to_string(number);
+    const Change* const change = log.find(number);
+    if (change == nullptr) throw Violation(name + " is lost");
+    if (change->action != expected.action) disagree(name, "action");
+    const bool is_counted = change->outcome == ChangeOutcome::kCounted;
+    if (is_counted != expected.jobs.has_value()) disagree(name, "outcome");
+    if (change->count != expected.jobs.value_or(0)) disagree(name, "number of jobs");
+  }
+}
+
 // ---- finished jobs ------------------------------------------------------------------------------
 
 JobEnd end_of(ModelEnd end) {
@@ -307,6 +327,7 @@ void compare_features(const Broker& broker, const Model& model) {
   compare_batches(store, model);
   compare_slots(store, model);
   compare_marks(store.error_marks(), model);
+  compare_changes(store.audit_log(), model);
   compare_finished(store.finished(), model);
   demand(store.tracks().size() == model.facts.tracks.size(), "the count of tracks is wrong");
   demand(store.ended_pushes().size() == model.facts.ended_pushes.size(),
@@ -338,6 +359,10 @@ std::string stored_features(const Store& store) {
   for (const auto& [key, record] : pushes) bytes += record;
   store.error_marks().each([&bytes](std::uint64_t group, const ErrorMark& mark) {
     encode(ErrorMarked{.group = group, .mark = mark}, bytes);
+  });
+  store.audit_log().each_before(store.audit_log().end(), [&](auto number, const Change& change) {
+    encode(ChangeNoted{.number = number, .change = change}, bytes);
+    return true;
   });
   const FinishedJobs& finished = store.finished();
   if (finished.is_durable()) {

@@ -74,7 +74,8 @@ class EarlyTrim final : public PassingJournal {
 
   Result<Span, Deposed> append(Epoch epoch, RecordBatch batch) override {
     const Result<Span, Deposed> span = PassingJournal::append(epoch, std::move(batch));
-    if (random_.one_in(one_in_)) trim(span->begin);
+    // What is not written has no segment yet.
+    if (random_.one_in(one_in_)) trim(std::min(span->begin, durable()));
     return span;
   }
 

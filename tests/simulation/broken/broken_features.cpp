@@ -325,6 +325,31 @@ JournalWrap marks_lost_in_compaction() {
       Held::Until::kForEver);
 }
 
+JournalWrap changes_lost() {
+  return held([](const Record& record) { return std::holds_alternative<ChangeNoted>(record); },
+              Held::Until::kForEver);
+}
+
+JournalWrap counts_of_changes_lost() {
+  return held(
+      [](const Record& record) {
+        const auto* const noted = std::get_if<ChangeNoted>(&record);
+        return noted != nullptr && noted->change->outcome == ChangeOutcome::kCounted;
+      },
+      Held::Until::kForEver);
+}
+
+JournalWrap changes_lost_in_compaction() {
+  // Those that are as they were.
+  return held(
+      [changes = std::map<std::uint64_t, Box<Change>>()](const Record& record) mutable {
+        const auto* const noted = std::get_if<ChangeNoted>(&record);
+        return noted != nullptr &&
+               std::exchange(changes[noted->number], noted->change) == noted->change;
+      },
+      Held::Until::kForEver);
+}
+
 JournalWrap ended_pushes_lost() {
   return held([](const Record& record) { return std::holds_alternative<PushEnded>(record); },
               Held::Until::kForEver);

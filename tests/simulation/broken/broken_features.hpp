@@ -67,6 +67,10 @@ JournalWrap tracks_lost();
 /// Marks of errors are not in the log; or not after compaction.
 JournalWrap marks_lost();
 JournalWrap marks_lost_in_compaction();
+/// Changes of people never reach the log; or their counts do not.
+JournalWrap changes_lost();
+JournalWrap counts_of_changes_lost();
+JournalWrap changes_lost_in_compaction();
 
 /// Pushes whose jobs have ended are not in the log.
 JournalWrap ended_pushes_lost();

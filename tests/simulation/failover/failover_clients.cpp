@@ -80,7 +80,8 @@ void Failover::connect(std::size_t slot) {
   const bool is_worker = random_.one_in(2);
   const std::string wid =
       is_worker ? kFailoverWids[random_.below(std::size(kFailoverWids))] : std::string();
-  std::unique_ptr<Session> session = is_worker ? term.faktory.open() : term.beanstalk.open();
+  std::unique_ptr<Session> session =
+      is_worker ? term.faktory.open() : term.beanstalk.open(access::Caller::everybody());
   const auto note_received = [this, &term](const Client::Told& told) { note_reply(term, told); };
   const auto note_call = [this, &term] {
     if (leader_ == &term.process) observe();

@@ -97,7 +97,7 @@ void Failover::die_with_disk(Node& node) {
 
 void Failover::follow(Node& node) {
   Process& process = *node.process;
-  const auto followed = process.standby.work();
+  const auto followed = process.standby.work(node.clock.at(real_));
   if (!followed) throw Violation(node.name + " cannot follow: " + followed.error().text);
   switch (*followed) {
     case SharedJournal::Followed::kOn:

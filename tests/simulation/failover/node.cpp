@@ -48,7 +48,7 @@ Failover::Process::Process(Failover& world_of, Node& on,
              Broker::Options{.random_seed = world.random_.draw(),
                              .lock_secret = {.low = world.random_.draw(), .high = 1},
                              .finished = kFinished}),
-      standby(ledger, standby_journal) {}
+      standby(broker, standby_journal) {}
 
 Failover::Process::~Process() = default;
 

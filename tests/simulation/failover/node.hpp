@@ -11,7 +11,7 @@
 #include "server/manual_clock.hpp"
 #include "server/role/role.hpp"
 #include "server/role/standby.hpp"
-#include "server/turn/main_loop.hpp"
+#include "server/turn/turn.hpp"
 #include "simulation/disk/faulty_disk.hpp"
 #include "simulation/disk/passing_journal.hpp"
 #include "simulation/failover/drifting_clock.hpp"

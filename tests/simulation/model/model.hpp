@@ -111,6 +111,17 @@ struct ModelMark {
   Time noted_at{};
 };
 
+/// By which the changes come that the model knows. Those of workers' commands are noted too.
+inline const std::string kPerson = "person";
+
+/// What a person has changed.
+struct ModelChange {
+  std::string action;
+  std::optional<std::uint64_t> jobs;  ///< to how many; nullopt: not known
+};
+
+inline constexpr std::size_t kModelChangesMax = 16;
+
 /// By name: `kThrottledQueue`, `kLimitedType`.
 using LimitsByName = std::map<std::string, ModelLimits>;
 
@@ -123,7 +134,8 @@ struct Facts {
   int next_batch = 1;
   std::map<std::string, ModelTrack> tracks;  ///< by jid
   LimitsByName limits_by_hand;
-  std::map<std::uint64_t, ModelMark> marks;  ///< by the number of the error
+  std::map<std::uint64_t, ModelMark> marks;      ///< by the number of the error
+  std::map<std::uint64_t, ModelChange> changes;  ///< by their number
   /// By jid and queue, when the job ended.
   std::map<std::pair<std::string, std::string>, Time> ended_pushes;
   /// In the order of their ends: the last ones, and all that ended together with the first of them.

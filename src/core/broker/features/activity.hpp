@@ -1,57 +1,85 @@
 #pragma once
 
+#include <absl/container/btree_map.h>
+
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
-#include <optional>
 #include <string>
+#include <utility>
 
+#include "core/broker/admission_control.hpp"
+#include "core/model/features/change.hpp"
 #include "core/model/types.hpp"
+#include "core/state/features/audit_log.hpp"
+#include "core/state/ledger.hpp"
 
 namespace millrace {
 
-/// A change that a person or an administrator's program made.
-struct Change {
-  Time at{};
-  std::string protocol;   ///< by which it came: "http" or "faktory"
-  std::string from;       ///< the address of the client
-  std::string user = {};  ///< who has logged in, by a name that nobody has checked; may be empty
-  std::string client;     ///< what the client says it is, or the wid of a worker; may be empty
-  std::string action;     ///< for example "queues/pause"
-  std::string target;     ///< the name or the number of what was changed; empty: see `details`
-  std::string details;    ///< which jobs, or before → after; may be empty
-  std::string page = {};  ///< of the web UI on which it was asked for, as the client says; or empty
-  std::optional<std::uint64_t> changed = {};  ///< how many jobs; nullopt: not known, or not yet
-  std::uint64_t operation = 0;                ///< of `BulkChanges`, which makes it; 0: none
-};
-
-/// The last changes: so that a team finds out who emptied the queue.
+/// Notes who changed what: so that a team finds out who emptied the queue. Each change is a record,
+/// so the answer to whoever made it waits until it is durable.
 class Activity {
  public:
-  static constexpr std::size_t kChangesMax = 1000;
-  static constexpr std::size_t kTextBytesMax = 300;  ///< longer texts are cut
+  using Number = AuditLog::Number;
 
-  Activity() = default;
+  /// So many kinds of attempts within a minute have an entry each. Further ones share one for each
+  /// user, and one for all addresses.
+  static constexpr std::size_t kRefusedApartMax = 64;
+  static constexpr const char* kManyAddresses = "many addresses";
+  static constexpr const char* kManyActions = "many";
+  /// The names that an address has tried besides the first, in bytes.
+  static constexpr std::size_t kTriedNamesMax = 120;
+
+  /// Both outlive this.
+  Activity(Ledger& ledger, const AdmissionControl& admission)
+      : ledger_(ledger), admission_(admission) {}
   Activity(const Activity&) = delete;
   Activity& operator=(const Activity&) = delete;
 
-  /// How many were noted when it was. The first one has 1.
-  using Number = std::uint64_t;
-  Number note(Change change);
+  /// `operation` is that of `BulkChanges` which makes it; 0: none.
+  Number note(Change change, std::uint64_t operation = 0);
 
   /// How many jobs it has changed in the end. A change that is not kept any more is left out.
   void finish(Number number, std::uint64_t changed);
   void finish_operation(std::uint64_t operation, std::uint64_t changed);
+  /// 0: no operation makes it now.
+  [[nodiscard]] std::uint64_t operation_of(Number number) const;
 
-  /// Visits those before that number, the latest first, until `visit` answers false.
-  void each_before(Number number, const std::function<bool(Number, const Change&)>& visit) const;
-  /// The number for `each_before` to begin with the latest.
-  [[nodiscard]] Number end() const { return noted_ + 1; }
+  /// An attempt was refused. All with one action within a minute are one entry, which counts them
+  /// when the minute is over: those of `peer`, an address that no client chooses, or where that is
+  /// empty those of the change's user, who has logged in. Where no jobs are admitted, none is made.
+  void refuse(Change change, const std::string& peer);
+
+  /// `watch` is given each record from now on; empty: nobody is. It only reads.
+  using Watch = std::function<void(Number, const Change&)>;
+  void watch(Watch watch) { watch_ = std::move(watch); }
+
+  void work(Time now);
+  /// The server stops: what was not counted yet is counted now.
+  void count_refused() { work(kNever); }
+  [[nodiscard]] Time next_due() const { return next_due_; }
+
+  [[nodiscard]] const AuditLog& log() const { return ledger_.store().audit_log(); }
 
  private:
-  std::deque<Change> changes_;  ///< the oldest first
-  Number noted_ = 0;
+  using Operations = absl::btree_map<std::uint64_t, Number>;
+  struct Attempts {
+    Number number = 0;
+    Time since{};
+    std::uint64_t count = 0;
+    std::string names = {};  ///< that were tried after the first: `, name` each
+  };
+
+  void write(Number number, Change change);
+  void add_name(Attempts& attempts, const std::string& name);
+
+  Ledger& ledger_;
+  const AdmissionControl& admission_;
+  Operations operations_;  ///< those that have not ended
+  /// By address or user, and action: those of the last minute.
+  absl::btree_map<std::pair<std::string, std::string>, Attempts> attempts_;
+  Time next_due_ = kNever;
+  Watch watch_;
 };
 
 }  // namespace millrace

@@ -1,6 +1,5 @@
 #include "core/model/features/attempt.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/text.hpp"

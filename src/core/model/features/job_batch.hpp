@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
-#include <vector>
 
 #include "core/model/features/job_features.hpp"
 #include "core/model/log_place.hpp"
