@@ -14,9 +14,8 @@
 #include "base/text.hpp"
 #include "cli/options/verb_rows.hpp"
 #include "cli/show/console.hpp"
-#include "server/options/beanstalkd_options.hpp"
 #include "server/options/config.hpp"
-#include "server/options/faktory_options.hpp"
+#include "server/options/other_options.hpp"
 #include "server/process/line_writer.hpp"
 #include "server/process/logging.hpp"
 #include "server/process/process.hpp"
@@ -24,7 +23,6 @@
 #include "tools/backup/backup_files.hpp"
 #include "tools/command_line/invocation.hpp"
 #include "tools/directory/check.hpp"
-#include "tools/directory/journal_copy.hpp"
 #include "tools/directory/marks.hpp"
 #include "tools/local/local_verbs.hpp"
 #include "tools/move_jobs.hpp"
@@ -153,6 +151,10 @@ int run_tool(const tools::Invocation& invocation) {
       return print_report(tools::import_jobs(invocation.import));
     case tools::Invocation::Action::kExport:
       return print_report(tools::export_jobs(invocation.exported));
+    case tools::Invocation::Action::kUsers: {
+      const Outcome<std::string> done = tools::work_on_users(invocation.users);
+      return done ? print(*done) : fail(kMillrace, done.error().text, kExitUsage);
+    }
     case tools::Invocation::Action::kAsk:
       // A warning, and no failure.
       if (!text.empty()) (void)fail(kMillrace, text, 0);
@@ -260,8 +262,8 @@ int run_as_faktory(const std::vector<std::string>& arguments) {
 }
 
 std::string_view called_as(std::string_view path) {
-  if (millrace::server::is_called_as_beanstalkd(path)) return kBeanstalkd;
-  return millrace::server::is_called_as_faktory(path) ? kFaktory : kMillrace;
+  path.remove_prefix(path.rfind('/') + 1);
+  return path == kBeanstalkd ? kBeanstalkd : path == kFaktory ? kFaktory : kMillrace;
 }
 
 }  // namespace

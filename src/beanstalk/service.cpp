@@ -16,8 +16,14 @@ Service::Service(Broker& broker, const WorkUnitFormat& format, Settings settings
 
 Service::~Service() = default;
 
-std::unique_ptr<Session> Service::open() {
-  return std::make_unique<BeanstalkSession>(*shared_);
+std::unique_ptr<Session> Service::open(access::Caller caller) {
+  return std::make_unique<BeanstalkSession>(*shared_, std::move(caller));
+}
+
+void Service::set_users(access::SharedUsers users, bool ends_all) {
+  shared_->settings.users = std::move(users);
+  const auto connected = shared_->of_users;
+  for (BeanstalkSession* const session : connected) session->look_at_users(ends_all);
 }
 
 void Service::set_job_bytes_max(std::size_t max) {

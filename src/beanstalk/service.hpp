@@ -25,7 +25,11 @@ class Service {
 
   /// A session for a connection that has just been made. It joins the broker in `start` and leaves
   /// it in `close`.
-  [[nodiscard]] std::unique_ptr<Session> open();
+  [[nodiscard]] std::unique_ptr<Session> open(access::Caller caller);
+
+  /// Connections of users that are not in these as they were end; `ends_all`: those of all users.
+  /// Null: there are none.
+  void set_users(access::SharedUsers users /* see there */, bool ends_all = false);
 
   /// For puts that begin from now on. At most kBodyBytesMax.
   void set_job_bytes_max(std::size_t max);

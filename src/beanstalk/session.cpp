@@ -45,12 +45,16 @@ bool is_foreign(std::string_view line) {
 void BeanstalkSession::start(Time) {
   client_ = shared_.broker.connect(*this);
   shared_.broker.connections().use(client_, kDefaultQueue).value();
-  shared_.broker.connections().watch(client_, kDefaultQueue).value();
+  if (caller_.may(access::Right::kWork, kDefaultQueue)) {
+    shared_.broker.connections().watch(client_, kDefaultQueue).value();
+  }
+  if (caller_.is_limited()) shared_.of_users.insert(this);
   ++shared_.counters.connections;
   ++shared_.counters.total_connections;
 }
 
 void BeanstalkSession::close(Time now) {
+  shared_.of_users.erase(this);
   // Its jobs are released in there, and may be delivered to others at once.
   shared_.broker.disconnect(client_, now);
   Counters& counters = shared_.counters;
@@ -134,7 +138,7 @@ bool BeanstalkSession::can_execute() const {
   return !is_closing_ && wait_ == Wait::kNothing && !listing_ && !has_long_reply() &&
          // A client that does not read is not served: its replies would fill the memory.
          output_.size() < kOutputBytesPause &&
-         // Decision 11: the records of a turn are bounded.
+         // The records of a turn are bounded (docs/internals/decisions/slices.md).
          shared_.broker.ledger().batch_bytes() < kBatchBytesPause;
 }
 
@@ -186,11 +190,12 @@ std::size_t BeanstalkSession::skip(std::string_view input) {
 
 /// The memory is there before the body, so a client cannot send more than there is.
 void BeanstalkSession::begin(const LongPut& arriving) {
-  std::optional<LongBody> body = LongBody::try_make(arriving.body_bytes);
-  if (!body) {
-    const std::uint64_t skip_bytes = std::uint64_t{arriving.body_bytes} + kLineEnd.size();
-    return refuse({Refused::Reason::kOutOfMemory, skip_bytes, command_index<Put>()});
+  const std::uint64_t skip_bytes = std::uint64_t{arriving.body_bytes} + kLineEnd.size();
+  if (!allows(arriving.put)) {
+    return refuse({Refused::Reason::kUnknownCommand, skip_bytes, command_index<Put>()});
   }
+  std::optional<LongBody> body = LongBody::try_make(arriving.body_bytes);
+  if (!body) return refuse({Refused::Reason::kOutOfMemory, skip_bytes, command_index<Put>()});
   long_put_ =
       std::make_unique<ArrivingPut>(ArrivingPut{.put = arriving.put, .body = std::move(*body)});
 }
@@ -243,7 +248,11 @@ std::size_t BeanstalkSession::execute_one(std::string_view input, Time now) {
   const Command& command = std::get<Command>(parsed.result);
   // Counted before it runs: `stats` shows itself, as in beanstalkd.
   ++shared_.counters.commands[command.index()];
-  std::visit([this, now](const auto& each) { execute(each, now); }, command);
+  if (caller_.is_limited()) {
+    execute_allowed(command, now);
+  } else {
+    std::visit([this, now](const auto& each) { execute(each, now); }, command);
+  }
   return parsed.consumed;
 }
 

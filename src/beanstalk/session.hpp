@@ -6,7 +6,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "access/users.hpp"
 #include "base/limits.hpp"
 #include "beanstalk/command.hpp"
 #include "beanstalk/reply.hpp"
@@ -25,7 +27,11 @@ namespace millrace::beanstalk {
 /// an incomplete command, or the bytes after a command that waits. `shared` must outlive it.
 class BeanstalkSession final : public Session {
  public:
-  explicit BeanstalkSession(Shared& shared) : shared_(shared) {}
+  BeanstalkSession(Shared& shared, access::Caller caller)
+      : shared_(shared), caller_(std::move(caller)) {}
+
+  /// Ends the connection of a user who is gone, or whose rights are others; or in any case.
+  void look_at_users(bool ends_all);
 
   void start(Time now) override;
   void receive(std::string_view bytes, Time now) override;
@@ -104,6 +110,39 @@ class BeanstalkSession final : public Session {
   void execute(const ListTubesWatched& list, Time now);
   void execute(const Quit& quit, Time now);
 
+  // Whether the client's user may do that (rights.cpp): one for each command.
+  [[nodiscard]] bool allows(const Put& command) const;
+  [[nodiscard]] bool allows(const Peek& command) const;
+  [[nodiscard]] bool allows(const PeekReady& command) const;
+  [[nodiscard]] bool allows(const PeekDelayed& command) const;
+  [[nodiscard]] bool allows(const PeekBuried& command) const;
+  [[nodiscard]] bool allows(const Reserve& command) const;
+  [[nodiscard]] bool allows(const ReserveWithTimeout& command) const;
+  [[nodiscard]] bool allows(const ReserveJob& command) const;
+  [[nodiscard]] bool allows(const Delete& command) const;
+  [[nodiscard]] bool allows(const Release& command) const;
+  [[nodiscard]] bool allows(const Bury& command) const;
+  [[nodiscard]] bool allows(const Touch& command) const;
+  [[nodiscard]] bool allows(const Kick& command) const;
+  [[nodiscard]] bool allows(const KickJob& command) const;
+  [[nodiscard]] bool allows(const Use& command) const;
+  [[nodiscard]] bool allows(const Watch& command) const;
+  [[nodiscard]] bool allows(const Ignore& command) const;
+  [[nodiscard]] bool allows(const PauseTube& command) const;
+  [[nodiscard]] bool allows(const Stats& command) const;
+  [[nodiscard]] bool allows(const StatsJob& command) const;
+  [[nodiscard]] bool allows(const StatsTube& command) const;
+  [[nodiscard]] bool allows(const ListTubes& command) const;
+  [[nodiscard]] bool allows(const ListTubeUsed& command) const;
+  [[nodiscard]] bool allows(const ListTubesWatched& command) const;
+  [[nodiscard]] bool allows(const Quit& command) const;
+  [[nodiscard]] bool may(access::Right right, JobId id) const;
+  [[nodiscard]] bool may_reserve() const;
+  [[nodiscard]] bool may_see(std::string_view tube) const;
+  template <typename C>
+  void execute_if_allowed(const C& command, Time now);
+  void execute_allowed(const Command& command, Time now);
+
   void list_slice();
   void reserve_until(Time wait_until, Time now);
   [[nodiscard]] reply::ShownJob shown(const Job& job) const;
@@ -119,6 +158,7 @@ class BeanstalkSession final : public Session {
   [[nodiscard]] const Queue& used_tube() const;
 
   Shared& shared_;
+  access::Caller caller_;
   ClientId client_ = 0;
 
   std::string inbox_;  ///< input that is kept: from inbox_begin_ to the end

@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 
+#include "access/users.hpp"
 #include "base/limits.hpp"
 
 namespace millrace::beanstalk {
@@ -33,6 +34,7 @@ struct Settings {
   std::string os;                ///< uname: version
   std::string platform;          ///< uname: machine
   std::int64_t pid = 0;
+  access::SharedUsers users = {};       ///< null: there are none
   std::function<ProcessUsage()> usage;  ///< may be empty: zeros are shown
   std::function<Binlog()> binlog;       ///< empty: no journal is kept, and zeros are shown
 };

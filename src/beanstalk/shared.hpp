@@ -1,5 +1,7 @@
 #pragma once
 
+#include <absl/container/flat_hash_set.h>
+
 #include <array>
 #include <cstdint>
 
@@ -10,6 +12,8 @@
 #include "core/ports/work_unit.hpp"
 
 namespace millrace::beanstalk {
+
+class BeanstalkSession;
 
 /// What the sessions count; the broker counts the rest of `stats`.
 struct Counters {
@@ -28,6 +32,7 @@ struct Shared {
   Time started_at;
   bool is_draining = false;
   Counters counters{};
+  absl::flat_hash_set<BeanstalkSession*> of_users = {};  ///< sessions of users
 };
 
 }  // namespace millrace::beanstalk

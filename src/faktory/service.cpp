@@ -15,6 +15,7 @@ namespace {
 PushRefusal::Reason reason_of(const RefusedJob& refused) {
   if (refused.reason == RefusedJob::Reason::kNotUnique) return PushRefusal::Reason::kNotUnique;
   if (refused.reason == RefusedJob::Reason::kNoRoom) return PushRefusal::Reason::kNoRoom;
+  if (refused.reason == RefusedJob::Reason::kNotAllowed) return PushRefusal::Reason::kNotAllowed;
   return PushRefusal::Reason::kInvalid;
 }
 
@@ -38,7 +39,7 @@ bool has_wrong_priority(const JobMembers& members) {
 /// A long job from a caller that has no session. `shared` outlives it.
 class PartedPush final : public PushInParts {
  public:
-  explicit PartedPush(Shared& shared) : shared_(shared) {}
+  PartedPush(Shared& shared, access::Caller caller) : shared_(shared), caller_(std::move(caller)) {}
 
   [[nodiscard]] Result<Done, PushRefusal> read(std::string_view json) override {
     Outcome<JobMembers> members = reader_.read(json);
@@ -71,13 +72,14 @@ class PartedPush final : public PushInParts {
   [[nodiscard]] Result<JobId, PushRefusal> put(Time now) override {
     if (!*made_) return push_refusal(made_->error());
     if (shared_.is_draining) return push_refused_by_stop();
-    const Result<JobId, RefusedJob> id = shared_.pusher.put((*made_)->job(), now);
+    const Result<JobId, RefusedJob> id = shared_.pusher.put((*made_)->job(), now, caller_);
     if (!id) return push_refusal(id.error());
     return *id;
   }
 
  private:
   Shared& shared_;
+  access::Caller caller_;
   JobReader reader_;
   JobMembers members_;
   PushTerms terms_;
@@ -97,16 +99,23 @@ std::unique_ptr<Session> Service::open(std::string peer) {
   return std::make_unique<FaktorySession>(shared_, std::move(peer));
 }
 
+void Service::set_users(access::SharedUsers users) {
+  shared_.settings.users = std::move(users);
+  const auto connected = shared_.of_users;
+  for (FaktorySession* const session : connected) session->look_at_users();
+}
+
 Result<JobId, PushRefusal> Service::push(std::string_view json, Time now,
+                                         const access::Caller& caller,
                                          std::optional<Time> planned) {
   if (shared_.is_draining) return push_refused_by_stop();
-  const Result<JobId, RefusedJob> id = shared_.pusher.push(json, now, planned);
+  const Result<JobId, RefusedJob> id = shared_.pusher.push(json, now, caller, planned);
   if (id) return *id;
   return push_refusal(id.error());
 }
 
-std::unique_ptr<PushInParts> Service::push_in_parts() {
-  return std::make_unique<PartedPush>(shared_);
+std::unique_ptr<PushInParts> Service::push_in_parts(access::Caller caller) {
+  return std::make_unique<PartedPush>(shared_, std::move(caller));
 }
 
 std::function<std::string()> Service::info(Time now, QueueSizes sizes) const {

@@ -35,18 +35,22 @@ class Service {
   /// For clients that connect from now on.
   void set_password(std::string password) { shared_.settings.password = std::move(password); }
 
+  /// The same, in the place of the password. Connections of users that have changed end.
+  void set_users(access::SharedUsers users /* see there */);
+
   /// For handshakes from now on: clients that are through it stay.
   void set_connections_max(std::uint64_t max) { shared_.settings.connections_max = max; }
 
   /// What INFO says that the server is, from now on.
   void set_description(std::string text) { shared_.settings.description = std::move(text); }
 
-  /// Takes a job as PUSH does, from a caller that has no session. `planned`: see `Pusher::push`.
+  /// Takes a job as PUSH does, for a caller that has no session. `planned`: see `Pusher::push`.
   [[nodiscard]] Result<JobId, PushRefusal> push(std::string_view json, Time now,
+                                                const access::Caller& caller,
                                                 std::optional<Time> planned = std::nullopt);
 
   /// The same for a long job. Any thread may call it.
-  [[nodiscard]] std::unique_ptr<PushInParts> push_in_parts();
+  [[nodiscard]] std::unique_ptr<PushInParts> push_in_parts(access::Caller caller);
 
   /// What INFO answers, with these queues. The returned function writes it and reads nothing of the
   /// service, so any thread may call it.

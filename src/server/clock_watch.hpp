@@ -23,8 +23,6 @@ class ClockWatch final : private Deadline {
 
   explicit ClockWatch(Parts parts) : parts_(std::move(parts)) {}
   ~ClockWatch() override { parts_.ticker.plan(*this, kNever); }
-  ClockWatch(const ClockWatch&) = delete;
-  ClockWatch& operator=(const ClockWatch&) = delete;
 
   /// Looks for the first time. The clock goes on from `latest`, the latest time that the log tells,
   /// if that is later than the wall clock.

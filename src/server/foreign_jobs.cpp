@@ -1,6 +1,5 @@
 #include "server/foreign_jobs.hpp"
 
-#include <algorithm>
 #include <filesystem>
 #include <string_view>
 #include <system_error>

@@ -1,9 +1,9 @@
 #include "server/notices.hpp"
 
-#include <string>
 #include <utility>
 
 #include "base/text.hpp"
+#include "server/net/peer.hpp"
 #include "server/options/config.hpp"
 
 namespace millrace::server {
@@ -45,6 +45,12 @@ void Notices::report_refused(const std::string& claimed, const std::string& reas
   if (!reports_refused_.admits(now)) return;
   log_.event("node_report_refused", {{"node", one_line(claimed, kNodeBytesMax)},
                                      {"reason", one_line(reason, kProblemBytesMax)}});
+}
+
+void Notices::stranger(const char* port, int descriptor, Time now) {
+  if (!strangers_.admits(now)) return;
+  const auto uid = user_of_peer(descriptor);
+  log_.event("client_without_user", {{"port", port}, {"uid", uid ? std::to_string(*uid) : "none"}});
 }
 
 void Notices::leader_out_of_reach(const std::string& node, const std::string& ports, Time now) {

@@ -6,7 +6,6 @@
 #include "core/ports/journal.hpp"
 #include "core/ports/loss_watch.hpp"
 #include "core/state/ledger.hpp"
-#include "server/problem_period.hpp"
 #include "server/process/logging.hpp"
 
 namespace millrace::server {
@@ -38,6 +37,9 @@ class Notices final : public LossWatch {
   /// A server that says that it is the node `claimed` (empty: none) told this one of itself.
   void report_refused(const std::string& claimed, const std::string& reason, Time now);
 
+  /// A client of that port is none of the users.
+  void stranger(const char* port, int descriptor, Time now);
+
   /// The ports of that leader to which this server cannot pass clients on. Empty: none.
   void leader_out_of_reach(const std::string& node, const std::string& ports, Time now);
 
@@ -66,6 +68,7 @@ class Notices final : public LossWatch {
   ProblemPeriod following_{{.begun = "cannot_follow", .over = "following", .gap = 5s}};
   LogLimit names_used_twice_{60s};
   LogLimit reports_refused_{60s};
+  LogLimit strangers_{10s};
   LogLimit out_of_reach_{1h};
   LogLimit not_trusted_{60s};
   bool is_disk_full_ = false;      ///< as logged

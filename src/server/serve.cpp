@@ -7,10 +7,8 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <functional>
 #include <future>
 #include <memory>
-#include <optional>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -21,10 +19,8 @@
 #include "journal/shared/cache_directory.hpp"
 #include "journal/volatile/volatile_journal.hpp"
 #include "server/foreign_jobs.hpp"
-#include "server/process/descriptors.hpp"
 #include "server/process/line_writer.hpp"
 #include "server/process/process.hpp"
-#include "server/process/user.hpp"
 #include "server/server.hpp"
 #include "server/shared_log.hpp"
 #include "server/signal_duties.hpp"
@@ -33,7 +29,7 @@
 #include "server/system/service_manager.hpp"
 #include "server/system/signals.hpp"
 #include "server/system/state_report.hpp"
-#include "server/turn/loop_step.hpp"
+#include "server/turn/turn.hpp"
 #include "server/waiting_connections.hpp"
 
 namespace millrace::server {
@@ -160,12 +156,18 @@ StartFailure failure(Step step, const Problem& problem) {
   return {step, problem.text};
 }
 
+constexpr std::array kSockets = {&Server::Sockets::beanstalk, &Server::Sockets::faktory,
+                                 &Server::Sockets::web};
+
 using SocketDuty = std::function<Outcome<Done>(const BoundSocket& socket)>;
 
 Outcome<Done> for_each(const Server::Sockets& sockets, const SocketDuty& duty) {
-  for (const auto* socket : {&sockets.beanstalk, &sockets.faktory, &sockets.web}) {
-    if (!*socket) continue;
-    if (auto done = duty(**socket); !done) return done;
+  for (const auto socket : kSockets) {
+    if (!(sockets.*socket)) continue;
+    if (auto done = duty(*(sockets.*socket)); !done) return done;
+  }
+  for (const BoundSocket& socket : sockets.of_users) {
+    if (auto done = duty(socket); !done) return done;
   }
   return Done{};
 }
@@ -457,23 +459,18 @@ class SharedRun {
 
   static Outcome<Server::Sockets> duplicate(const Server::Sockets& sockets) {
     Server::Sockets same;
-    const auto add = [](const std::optional<BoundSocket>& from,
-                        std::optional<BoundSocket>& to) -> Outcome<Done> {
-      if (!from) return Done{};
-      auto socket = from->duplicate();
-      if (!socket) return socket.error();
-      to.emplace(std::move(*socket));
-      return Done{};
-    };
-    if (auto added = add(sockets.beanstalk, same.beanstalk); !added) return added.error();
-    if (auto added = add(sockets.faktory, same.faktory); !added) return added.error();
-    if (auto added = add(sockets.web, same.web); !added) return added.error();
+    for (const auto socket : kSockets) {
+      if (!(sockets.*socket)) continue;
+      auto duplicate = (sockets.*socket)->duplicate();
+      if (!duplicate) return duplicate.error();
+      (same.*socket).emplace(std::move(*duplicate));
+    }
     return same;
   }
 
   void refuse_clients() {
-    for (const auto* socket : {&sockets_.beanstalk, &sockets_.faktory, &sockets_.web}) {
-      if (*socket) (*socket)->refuse_clients();
+    for (const auto socket : kSockets) {
+      if (sockets_.*socket) (sockets_.*socket)->refuse_clients();
     }
   }
 

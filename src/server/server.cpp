@@ -1,5 +1,8 @@
 #include "server/server.hpp"
 
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -10,8 +13,7 @@
 #include "faktory/json/text.hpp"
 #include "http/kit/text.hpp"
 #include "server/options/tables/retry_options.hpp"
-#include "server/options/throttle_matcher.hpp"
-#include "server/process/logging.hpp"
+#include "server/options/throttle_options.hpp"
 #include "server/process/process.hpp"
 #include "server/role/replay.hpp"
 #include "server/web/web_service.hpp"
@@ -104,6 +106,38 @@ Outcome<PortSocket> bind_port(const char* name, const std::optional<Address>& ad
   return PortSocket(std::move(*bound));
 }
 
+Outcome<std::vector<BoundSocket>> bind_listeners(const UsersFile& users, const Log& log) {
+  std::vector<BoundSocket> sockets;
+  for (const UserListener& listener : users.listeners) {
+    if (!listener.address) continue;
+    auto bound = BoundSocket::bind(*listener.address, log);
+    if (!bound) return at_port("beanstalk", bound.error());
+    sockets.push_back(std::move(*bound));
+  }
+  return sockets;
+}
+
+/// `added ana; changed bob, eve`. Empty: nobody has changed.
+std::string difference(const access::Users& before, const access::Users& after) {
+  std::string added, changed, removed;
+  const auto add = [](std::string& list, const char* verb, const std::string& name) {
+    list += (list.empty() ? verb : ", ") + name;
+  };
+  for (const access::User& user : after.all()) {
+    const access::User* const same = before.find(user.name);
+    if (same == nullptr) add(added, "added ", user.name);
+    if (same != nullptr && *same != user) add(changed, "changed ", user.name);
+  }
+  for (const access::User& user : before.all()) {
+    if (after.find(user.name) == nullptr) add(removed, "removed ", user.name);
+  }
+  std::string all;
+  for (const std::string& list : {added, changed, removed}) {
+    if (!list.empty()) all += (all.empty() ? "" : "; ") + list;
+  }
+  return all;
+}
+
 bool is_open_to_others(const PortSocket& socket) {
   return socket && !socket->is_local();
 }
@@ -115,11 +149,18 @@ Problem refuse_to_open(const std::vector<std::string>& refused,
   for (const std::string& port : refused) {
     named += (named.empty() ? "the " : ", the ") + port + " port";
   }
-  const bool can_have_password = refused != std::vector<std::string>{"beanstalk"};
+  // A listener of the users file is there with its address: `beanstalk (ADDRESS)`.
+  const auto is_beanstalk = [](const std::string& port) { return port.starts_with("beanstalk"); };
+  const bool can_have_password = !std::ranges::all_of(refused, is_beanstalk);
+  std::vector<std::string> names;
+  for (const std::string& port : open) {
+    const std::string name = port.substr(0, port.find(' '));
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
   return Problem{"refusing to open " + named +
                  ": other machines could connect without a password; " +
                  (can_have_password ? "set one for faktory and web (FAKTORY_PASSWORD), or " : "") +
-                 "allow it with --insecure=" + join(open)};
+                 "allow it with --insecure=" + join(names)};
 }
 
 }  // namespace
@@ -152,14 +193,17 @@ Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, 
       cron_({.ticker = loop_.ticker,
              .broker = broker_,
              .log = log,
-             .push = [this](std::string_view json, Time now,
-                            Time planned) { return faktory_.push(json, now, planned); },
+             .push =
+                 [this](std::string_view json, Time now, Time planned) {
+                   return faktory_.push(json, now, access::Caller::everybody(), planned);
+                 },
              .random = random_number}),
       statsd_({.ticker = loop_.ticker,
                .broker = broker_,
                .format = work_units_,
                .log = log,
                .connections = [this] { return connections_.count(); }}),
+      audit_file_(log),
       clock_watch_({.ticker = loop_.ticker,
                     .clock = clock,
                     .broker = broker_,
@@ -197,6 +241,7 @@ Server::Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, 
 
 Server::~Server() {
   broker_.watch_losses(nullptr);
+  broker_.activity().watch({});
   loop_.ticker.plan(*this, kNever);
 }
 
@@ -210,7 +255,14 @@ Outcome<Server::Sockets> Server::bind(const Options& options, Sockets given, con
   if (!faktory) return faktory.error();
   auto web = bind_port("web", options.config.web, std::move(given.web), log);
   if (!web) return web.error();
-  Sockets sockets{std::move(*beanstalk), std::move(*faktory), std::move(*web)};
+  const UsersFile& users = options.secrets.users;
+  if (auto checked = check_listeners(users, options.config, beanstalk->has_value()); !checked) {
+    return checked.error();
+  }
+  auto of_users = bind_listeners(users, log);
+  if (!of_users) return of_users.error();
+  Sockets sockets{std::move(*beanstalk), std::move(*faktory), std::move(*web),
+                  std::move(*of_users)};
   struct Port {
     const char* name;
     const PortSocket& socket;
@@ -218,7 +270,7 @@ Outcome<Server::Sockets> Server::bind(const Options& options, Sockets given, con
     bool may_be_open;
   };
   const OpenPorts& insecure = options.config.insecure;
-  const bool has_password = !options.secrets.password.empty();
+  const bool has_password = users.users || !options.secrets.password.empty();
   std::vector<std::string> refused;
   std::vector<std::string> open;
   for (const auto& port :
@@ -229,6 +281,12 @@ Outcome<Server::Sockets> Server::bind(const Options& options, Sockets given, con
     if (!is_open_to_others(port.socket) || port.has_password) continue;
     if (!port.may_be_open) refused.emplace_back(port.name);
     open.emplace_back(port.name);
+  }
+  for (const BoundSocket& socket : sockets.of_users) {
+    if (socket.is_local()) continue;
+    const std::string name = "beanstalk (" + socket.address().text() + ")";
+    if (!insecure.beanstalk) refused.push_back(name);
+    open.push_back(name);
   }
   if (!refused.empty()) return refuse_to_open(refused, open);
   if (!open.empty()) log.routine("open_without_password", {{"ports", join(open)}});
@@ -241,14 +299,40 @@ Outcome<Done> Server::open() {
   return open(std::move(*sockets));
 }
 
+Outcome<Done> Server::open_audit_log() {
+  if (options_.config.audit_log.empty()) return Done{};
+  if (auto opened = audit_file_.open(options_.config.audit_log); !opened) {
+    return Problem{"--audit-log: " + opened.error().text};
+  }
+  broker_.activity().watch([this](Activity::Number number, const Change& change) {
+    audit_file_.write(http::audit_line(number, change, broker_.view().wall_clock()));
+  });
+  return Done{};
+}
+
 Outcome<Done> Server::open(Sockets sockets) {
-  add_gate("beanstalk", sockets.beanstalk,
-           [this](const std::string&) { return beanstalk_.open(); });
+  if (auto opened = open_audit_log(); !opened) return opened;
+  const auto open_beanstalk_at = [this](std::optional<Address> at) {
+    return [this, at = std::move(at)](Listener::Accepted& accepted) {
+      return open_beanstalk(at, accepted);
+    };
+  };
+  if (sockets.beanstalk) {
+    add_gate("beanstalk", std::move(*sockets.beanstalk), open_beanstalk_at(std::nullopt));
+  }
+  auto of_users = sockets.of_users.begin();
+  for (const UserListener& listener : options_.secrets.users.listeners) {
+    if (!listener.address || of_users == sockets.of_users.end()) continue;
+    add_gate("beanstalk", std::move(*of_users++), open_beanstalk_at(listener.address));
+  }
   // A worker whose machine is gone closes nothing.
   if (sockets.faktory) sockets.faktory->probe_idle_peers();
   if (sockets.faktory) background_.start();
-  add_gate("faktory", sockets.faktory,
-           [this](std::string peer) { return faktory_.open(std::move(peer)); });
+  if (sockets.faktory) {
+    add_gate("faktory", std::move(*sockets.faktory), [this](Listener::Accepted& accepted) {
+      return faktory_.open(std::move(accepted.peer));
+    });
+  }
   if (sockets.web) add_web(std::move(*sockets.web));
   if (auto replayed = replay(); !replayed) return replayed;
   role_.has_replayed();
@@ -275,16 +359,32 @@ Outcome<Done> Server::lead(Epoch epoch) {
   return Done{};
 }
 
-void Server::add_gate(const char* name, std::optional<BoundSocket>& socket,
-                      OpenSession open_session) {
-  if (!socket) return;
+/// Without users, all may come.
+std::unique_ptr<Session> Server::open_beanstalk(const std::optional<Address>& at,
+                                                const Listener::Accepted& accepted) {
+  const UsersFile& file = options_.secrets.users;
+  if (!file.users) return beanstalk_.open(access::Caller::everybody());
+  const UserListener* const listener = file.listener_at(at);
+  if (listener == nullptr) return nullptr;
+  std::string name = listener->user;
+  if (!listener->uids.empty()) {
+    const auto uid = user_of_peer(accepted.descriptor);
+    const auto found = listener->uids.find(uid.value_or(0));
+    if (!uid || found == listener->uids.end()) return nullptr;
+    name = found->second;
+  }
+  const access::User* const user = file.users->find(name);
+  return user == nullptr ? nullptr : beanstalk_.open(access::Caller(file.users, *user));
+}
+
+void Server::add_gate(const char* name, BoundSocket socket, OpenSession open_session) {
   const Listener::Parts parts{
       .poller = poller_, .ticker = loop_.ticker, .clock = clock_, .log = log_, .has_room = [this] {
         return has_room();
       }};
   gates_.push_back({.name = name,
                     .open_session = std::move(open_session),
-                    .listener = std::make_unique<Listener>(std::move(*socket), parts)});
+                    .listener = std::make_unique<Listener>(std::move(socket), parts)});
 }
 
 void Server::add_web(BoundSocket socket) {
@@ -300,6 +400,7 @@ void Server::add_web(BoundSocket socket) {
                         .log = log_},
       WebService::Options{
           .guard = {.password = web_password(),
+                    .users = options_.secrets.users.users,
                     .is_read_only = options_.config.is_web_read_only,
                     .checks_host =
                         options_.config.personality.checks_host_for_others || socket.is_local(),
@@ -330,10 +431,12 @@ void Server::add_web(BoundSocket socket) {
               [this](const std::string& claimed, const std::string& reason) {
                 notices_.report_refused(claimed, reason, clock_.now());
               },
-          .push = [this](std::string_view json, Time now) { return faktory_.push(json, now); },
+          .push = [this](std::string_view json, Time now,
+                         const access::Caller& caller) { return faktory_.push(json, now, caller); },
           .info = [this](Time now,
                          QueueSizes sizes) { return faktory_.info(now, std::move(sizes)); },
-          .push_in_parts = [this] { return faktory_.push_in_parts(); },
+          .push_in_parts =
+              [this](auto caller) { return faktory_.push_in_parts(std::move(caller)); },
           .is_queue_name = can_be_named},
       std::move(socket));
 }
@@ -349,6 +452,7 @@ http::TrafficFacts Server::traffic() const {
           .commits = loop_.commits.waits(),
           .statsd_left_out = statsd_.left_out(),
           .log_lines_lost = log_.lines_lost(),
+          .audit_lines_lost = audit_file_.lost(),
           .clock_steps = clock_watch_.steps(),
           .is_stalled = stall_watch_.is_stalled(),
           .is_stopping = is_stopping(),
@@ -491,22 +595,41 @@ Admission Server::look_for_room(Admission admission, Time now) {
 
 void Server::admit(const Gate& gate, Listener::Accepted accepted) {
   CHECK(role_.admits_clients());
+  std::unique_ptr<Session> session = gate.open_session(accepted);
+  if (!session) {
+    notices_.stranger(gate.name, accepted.descriptor, clock_.now());
+    ::close(accepted.descriptor);
+    return;
+  }
   const bool is_encrypted = options_.secrets.tls && !accepted.is_unix;
   auto tls = is_encrypted ? std::make_unique<TlsStream>(*options_.secrets.tls) : nullptr;
   if (options_.on_visit) options_.on_visit(Visit::kBegun, accepted.descriptor);
-  connections_.add(accepted.descriptor, std::move(tls),
-                   gate.open_session(std::move(accepted.peer)));
+  connections_.add(accepted.descriptor, std::move(tls), std::move(session));
 }
 
-void Server::put_in_force() {
+void Server::put_in_force(bool has_other_listeners) {
   const Config& config = options_.config;
   cron_.set(config.cron);
   statsd_.set(config.statsd);
   broker_.admin().set_retry_delays(retry_delays(config.retries, work_units_));
   faktory_.set_password(options_.secrets.password);
+  faktory_.set_users(options_.secrets.users.users);
+  beanstalk_.set_users(options_.secrets.users.users, has_other_listeners);
   faktory_.set_connections_max(config.connections_max);
   faktory_.set_description(config.description);
   beanstalk_.set_job_bytes_max(options_.job_bytes_max());
+}
+
+void Server::note_users(const access::Users& before, const access::Users& after) {
+  std::string details = difference(before, after);
+  if (details.empty() || role_.name() != Role::Name::kServing) return;
+  broker_.activity().note({.at = clock_.now(),
+                           .protocol = "server",
+                           .from = {},
+                           .client = {},
+                           .action = "users/reload",
+                           .target = {},
+                           .details = std::move(details)});
 }
 
 std::vector<std::string> Server::reload(const Config& wanted, const Secrets& secrets) {
@@ -521,13 +644,24 @@ std::vector<std::string> Server::reload(const Config& wanted, const Secrets& sec
     report_key_ = ReportKey(web_password());
   }
   options_.secrets.alerts = secrets.alerts;
-  put_in_force();
+  UsersFile& users = options_.secrets.users;
+  bool has_other_listeners = false;
+  if (secrets.users.users && users.users) {
+    has_other_listeners = secrets.users.listeners != users.listeners;
+    const bool has_other_ports =
+        std::ranges::any_of(secrets.users.listeners,
+                            [&](const auto& each) { return !users.listener_at(each.address); });
+    if (has_other_ports) waiting.push_back("users");
+    note_users(*users.users, *secrets.users.users);
+    users = secrets.users;
+  }
+  put_in_force(has_other_listeners);
   const bool is_serving = role_.name() == Role::Name::kServing;
   if (is_serving && config.throttles != throttles_before) set_throttles();
   if (!web_) return waiting;
   web_->set_alerts(options_.secrets.alerts);
   web_->show_options(shown_options(config));
-  web_->reload(web_password(), report_key_, options_.secrets.tls);
+  web_->reload(web_password(), options_.secrets.users.users, report_key_, options_.secrets.tls);
   return waiting;
 }
 
@@ -537,6 +671,7 @@ void Server::stop() {
   loop_.turn.request();
   if (is_stopping()) return drop_connections();
   log_.routine("stopping", {{"connections", connections_.count()}});
+  if (role_.name() == Role::Name::kServing) broker_.activity().count_refused();
   role_.stop();
   cron_.stop();
   // The web port says so until the end, with 503.

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "base/limits.hpp"
 #include "beanstalk/service.hpp"
 #include "core/broker/broker.hpp"
 #include "core/ports/journal.hpp"
@@ -21,7 +20,6 @@
 #include "server/clock_watch.hpp"
 #include "server/cluster/node_reporter.hpp"
 #include "server/cluster/node_reports.hpp"
-#include "server/cluster/report_signature.hpp"
 #include "server/cron/cron_runner.hpp"
 #include "server/net/bound_socket.hpp"
 #include "server/net/connections.hpp"
@@ -31,18 +29,19 @@
 #include "server/net/tls.hpp"
 #include "server/notices.hpp"
 #include "server/options/config.hpp"
+#include "server/options/users_file.hpp"
+#include "server/process/audit_file.hpp"
 #include "server/process/clock.hpp"
-#include "server/process/descriptors.hpp"
 #include "server/process/logging.hpp"
-#include "server/relay/own_ports.hpp"
+#include "server/process/process.hpp"
 #include "server/relay/relay.hpp"
 #include "server/relay/web_front.hpp"
 #include "server/role/lease_keeper.hpp"
 #include "server/role/role.hpp"
 #include "server/role/standby.hpp"
 #include "server/statsd.hpp"
-#include "server/turn/main_loop.hpp"
 #include "server/turn/stall_watch.hpp"
+#include "server/turn/turn.hpp"
 
 namespace millrace::server {
 
@@ -61,6 +60,7 @@ class Server : private Duties, private Deadline {
     /// Of all ports but unix sockets; null: plain. Shared by all copies of the options.
     std::shared_ptr<const TlsContext> tls;
     std::vector<AlertOptions> alerts;
+    UsersFile users;
   };
 
   /// The configuration, and what only the process knows.
@@ -104,14 +104,13 @@ class Server : private Duties, private Deadline {
   Server(Options options, std::unique_ptr<Journal> journal, Clock& clock, const Log& log,
          SharedJournal* shared = nullptr);
   ~Server() override;
-  Server(const Server&) = delete;
-  Server& operator=(const Server&) = delete;
 
   /// The sockets of the ports; nullopt: that port stays closed.
   struct Sockets {
     std::optional<BoundSocket> beanstalk;
     std::optional<BoundSocket> faktory;
     std::optional<BoundSocket> web;
+    std::vector<BoundSocket> of_users;  ///< of the `listeners` that have an address, in their order
   };
 
   /// Takes the addresses that `options` name, those of `given` excepted, which are there already.
@@ -151,6 +150,7 @@ class Server : private Duties, private Deadline {
   /// gives. The password and the certificate are those of clients that connect from now on. A
   /// certificate can be exchanged, not added or removed; and a password not removed.
   std::vector<std::string> reload(const Config& wanted, const Secrets& secrets);
+  void reopen_audit_log() { audit_file_.reopen(); }
 
   /// Those in force: as they were given, with what was reloaded since.
   [[nodiscard]] const Options& options() const { return options_; }
@@ -175,8 +175,8 @@ class Server : private Duties, private Deadline {
   [[nodiscard]] Ticker& ticker() { return loop_.ticker; }
 
  private:
-  /// Given the name of where the client comes from.
-  using OpenSession = std::function<std::unique_ptr<Session>(std::string peer)>;
+  /// Null: the client is sent away.
+  using OpenSession = std::function<std::unique_ptr<Session>(Listener::Accepted& accepted)>;
 
   /// A port, and the sessions of its clients.
   struct Gate {
@@ -196,12 +196,17 @@ class Server : private Duties, private Deadline {
   void begin_step(const char* name) const {
     if (options_.step != nullptr) options_.step->begin(name);
   }
-  void add_gate(const char* name, std::optional<BoundSocket>& socket, OpenSession open_session);
+  void add_gate(const char* name, BoundSocket socket, OpenSession open_session);
+  [[nodiscard]] std::unique_ptr<Session> open_beanstalk(const std::optional<Address>& at,
+                                                        const Listener::Accepted& accepted);
   void add_web(BoundSocket socket);
   [[nodiscard]] http::TrafficFacts traffic() const;
+  [[nodiscard]] Outcome<Done> open_audit_log();
   Outcome<Done> replay();
   /// What a reload may change: at the start, too, so that the reload forgets nothing.
-  void put_in_force();
+  /// `has_other_listeners`: beanstalk clients may be other users than they were.
+  void put_in_force(bool has_other_listeners = false);
+  void note_users(const access::Users& before, const access::Users& after);
   void set_throttles();
   [[nodiscard]] std::uint64_t job_count() const;  ///< in all states
   void begin_time();
@@ -261,6 +266,7 @@ class Server : private Duties, private Deadline {
   StallWatch stall_watch_;
   CronRunner cron_;
   Statsd statsd_;
+  AuditFile audit_file_;
   ClockWatch clock_watch_;
   Notices notices_;
   std::vector<Gate> gates_;

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "engines/log_url.hpp"
-#include "server/cluster/dead_leaders.hpp"
+#include "server/cluster/node_reports.hpp"
 #include "server/relay/leader_address.hpp"
 #include "server/server.hpp"
 

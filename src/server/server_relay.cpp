@@ -1,6 +1,5 @@
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "base/text.hpp"

@@ -2,6 +2,7 @@
 
 #include "server/role/standby.hpp"
 #include "server/server.hpp"
+#include "server/web/web_service.hpp"
 
 /// What a server does while it does not lead a shared log.
 namespace millrace::server {
@@ -9,7 +10,8 @@ namespace millrace::server {
 /// Follows the log until this server leads it. False: it never will.
 bool Server::stand_by() {
   log_.routine("standing_by", {{"jobs", job_count()}});
-  Standby standby(ledger_, *shared_);
+  Standby standby(broker_, *shared_);
+  if (web_) web_->follow();
   journal_->on_durable([this] {
     has_log_news_ = true;
     poller_.wake();
@@ -54,7 +56,7 @@ std::optional<SharedJournal::Leader> Server::heard_leader(Time remembered) const
 
 /// True: this server leads.
 bool Server::follow(Standby& standby) {
-  const auto followed = standby.work();
+  const auto followed = standby.work(clock_.now());
   const std::string problem = followed ? shared_->problem() : followed.error().text;
   notices_.following(problem, clock_.now());
   if (!followed) return false;

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <optional>
 #include <utility>
 
 #include "engines/log_url.hpp"

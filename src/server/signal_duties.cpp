@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstdint>
 #include <cstring>
 #include <exception>
@@ -82,6 +81,16 @@ Outcome<Server::Secrets> read_secrets(const Config& config, const Log& log, Conf
   auto alerts = read_alert_secrets(config.alerts, log);
   if (!alerts) return alerts.error();
   secrets.alerts = std::move(*alerts);
+  if (!config.users_file.empty()) {
+    auto users = read_users_file(config.users_file);
+    if (!users) return users.error();
+    if (auto checked = check_listeners(*users, config, config.beanstalk.has_value()); !checked) {
+      return Problem{config.users_file + ": " + checked.error().text};
+    }
+    for (const std::string& warning : users->warnings)
+      log.event("users_file", {{"warning", warning}});
+    secrets.users = std::move(*users);
+  }
   if (config.tls_certificate_file.empty()) return secrets;
   const std::pair<const char*, const std::string&> files[] = {
       {"--tls-cert", config.tls_certificate_file},
@@ -137,6 +146,7 @@ void SignalDuties::heed(int signal) {
     is_draining_ = true;
     server_.drain_beanstalk();
   } else if (signal == SIGHUP) {
+    server_.reopen_audit_log();
     begin_reload();
   } else if (signal == SIGTTIN) {
     log_queues(server_, context_.log);

@@ -11,15 +11,10 @@
 #include <cmath>
 #include <condition_variable>
 #include <exception>
-#include <memory>
 #include <mutex>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <system_error>
 #include <thread>
 #include <type_traits>
-#include <utility>
 
 #include "base/check.hpp"
 #include "base/text.hpp"

@@ -16,7 +16,6 @@
 #include "core/ports/work_unit.hpp"
 #include "http/routes/queue_view.hpp"
 #include "server/options/tables/statsd_options.hpp"
-#include "server/problem_period.hpp"
 #include "server/process/logging.hpp"
 #include "server/turn/ticker.hpp"
 
@@ -167,8 +166,6 @@ class Statsd final : private Deadline, private RunWatch {
 
   explicit Statsd(Parts parts) : parts_(std::move(parts)) {}
   ~Statsd() override { stop(); }
-  Statsd(const Statsd&) = delete;
-  Statsd& operator=(const Statsd&) = delete;
 
   /// From now on; nullopt: nothing is told.
   void set(std::optional<StatsdOptions> options);

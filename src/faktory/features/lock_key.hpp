@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "core/model/features/job_features.hpp"
-#include "core/model/features/lock_secret.hpp"
 
 namespace millrace::faktory {
 

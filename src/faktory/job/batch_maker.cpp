@@ -7,6 +7,7 @@
 #include "base/base64.hpp"
 #include "base/text.hpp"
 #include "core/model/features/bid.hpp"
+#include "core/state/batches/job_batches.hpp"
 #include "faktory/job/read_features.hpp"
 #include "faktory/job/stored_form.hpp"
 #include "faktory/json/checked_json.hpp"
@@ -58,6 +59,14 @@ bool read_string(std::string& text) {
 }
 
 }  // namespace
+
+bool may_use(const access::Caller& caller, const JobBatch& batch) {
+  if (!caller.is_limited()) return true;
+  const JobBatchAdded added = JobBatches::added_of(batch);
+  return std::ranges::all_of(added.callbacks, [&](const BatchCallback& callback) {
+    return caller.may(access::Right::kPush, callback.queue);
+  });
+}
 
 Result<BatchMaker::Asked, RefusedJob> BatchMaker::read(std::string_view json) {
   const std::string_view text = trimmed(json);
@@ -127,7 +136,8 @@ Result<BatchMaker::Callback, RefusedJob> BatchMaker::make(std::string_view json,
   return made;
 }
 
-Result<JobBatchId, RefusedJob> BatchMaker::add(std::string_view json, Time now) {
+Result<JobBatchId, RefusedJob> BatchMaker::add(std::string_view json, Time now,
+                                               const access::Caller& caller) {
   Result<Asked, RefusedJob> asked = read(json);
   if (!asked) return asked.error();
   if (asked->success.empty() && asked->complete.empty()) {
@@ -138,7 +148,8 @@ Result<JobBatchId, RefusedJob> BatchMaker::add(std::string_view json, Time now) 
   if (!asked->parent_bid.empty()) {
     batch.parent = parse_bid(asked->parent_bid).value_or(0);
     const std::string shown = asked->parent_bid.substr(0, kEchoedValueBytes);
-    if (broker_.view().batches().find(batch.parent) == nullptr) {
+    const JobBatch* const parent = broker_.view().batches().find(batch.parent);
+    if (parent == nullptr || !may_use(caller, *parent)) {
       return RefusedJob{JobReason::kNoSuchBatch, shown};
     }
   }
@@ -149,6 +160,7 @@ Result<JobBatchId, RefusedJob> BatchMaker::add(std::string_view json, Time now) 
     if (text->empty()) continue;
     auto made = make(*text, {.batch = batch.id, .parent = batch.parent, .role = role}, now);
     if (!made) return made.error();
+    if (!caller.may(access::Right::kPush, made->queue)) return refused_for(caller, made->queue);
     callbacks.push_back(std::move(*made));
   }
   reader_.shrink();

@@ -2,7 +2,6 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/result.hpp"
 #include "core/broker/broker.hpp"
@@ -10,6 +9,10 @@
 #include "faktory/job/pushed_job.hpp"
 
 namespace millrace::faktory {
+
+/// Whether the caller could push all callbacks of the batch: then it may open, commit and see it,
+/// and make it the parent of another one.
+[[nodiscard]] bool may_use(const access::Caller& caller, const JobBatch& batch);
 
 /// Makes batches of jobs as BATCH NEW asks for them. A callback is checked by the rules of PUSH and
 /// stored as the work unit that it will be: with `_bid`, `_pbid` and `_cb` in its `custom`, and
@@ -21,8 +24,10 @@ class BatchMaker {
   explicit BatchMaker(Broker& broker) : broker_(broker) {}
 
   /// Reads `{"success":{job},"complete":{job},"death":{job},"description":"..","parent_bid":".."}`.
-  /// `null` means absent, and of several members of one name the last one counts.
-  [[nodiscard]] Result<JobBatchId, RefusedJob> add(std::string_view json, Time now);
+  /// The caller may push to the queues of the callbacks. `null` means absent, and of several
+  /// members of one name the last one counts.
+  [[nodiscard]] Result<JobBatchId, RefusedJob> add(std::string_view json, Time now,
+                                                   const access::Caller& caller);
 
  private:
   /// The texts of the members; empty: absent.

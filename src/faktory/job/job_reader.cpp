@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
 
 #include "base/buffer.hpp"
 #include "base/limits.hpp"

@@ -1,7 +1,6 @@
 #include "faktory/job/pushed_job.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <utility>
 
@@ -101,9 +100,15 @@ RefusedJob::Member RefusedJob::member() const {
     case Reason::kNoCallback:
     case Reason::kNotUnique:
     case Reason::kNoRoom:
+    case Reason::kNotAllowed:
       break;
   }
   return {};
+}
+
+RefusedJob refused_for(const access::Caller& caller, std::string_view queue) {
+  return {RefusedJob::Reason::kNotAllowed,
+          "NOPERM " + std::string(caller.name()) + " may not push to " + std::string(queue)};
 }
 
 Result<NewJob, RefusedJob> make_bodiless_job(const JobMembers& members, Time now, WallClock clock,

@@ -3,10 +3,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
+#include "access/users.hpp"
 #include "base/result.hpp"
 #include "core/broker/broker.hpp"
 #include "core/model/long_body.hpp"
@@ -43,6 +43,7 @@ struct RefusedJob {
     kCallbackInBatch,  ///< a callback that is to be a member
     kNotUnique,        ///< `detail`: the jid of the other job, where it was asked for
     kNoRoom,           ///< see Refusal::kNoRoom
+    kNotAllowed,       ///< the user has no right to; `detail` is the whole text
   };
   Reason reason;
   std::string detail;
@@ -57,6 +58,9 @@ struct RefusedJob {
   /// The member that is refused, by its name on the wire.
   [[nodiscard]] Member member() const;
 };
+
+/// Of somebody who may not push there.
+[[nodiscard]] RefusedJob refused_for(const access::Caller& caller, std::string_view queue);
 
 /// How much of a wrong value a refusal quotes.
 inline constexpr std::size_t kEchoedValueBytes = 256;

@@ -33,7 +33,8 @@ RefusedJob refused_by_broker(Refusal refusal) {
 
 }  // namespace
 
-Result<JobId, RefusedJob> Pusher::push(std::string_view json, Time now, std::optional<Time> planned,
+Result<JobId, RefusedJob> Pusher::push(std::string_view json, Time now,
+                                       const access::Caller& caller, std::optional<Time> planned,
                                        std::string_view worker) {
   const Outcome<JobMembers> members = reader_.read(json);
   if (!members) return RefusedJob{JobReason::kInvalidJson, members.error().text};
@@ -45,13 +46,15 @@ Result<JobId, RefusedJob> Pusher::push(std::string_view json, Time now, std::opt
     // The lock is taken now.
     job->features->lock_ends = moved_by(job->features->lock_ends, clock.shown(now) - *planned);
   }
-  Result<JobId, RefusedJob> id = job ? put(*job, now, worker) : job.error();
+  Result<JobId, RefusedJob> id = job ? put(*job, now, caller, worker) : job.error();
   body_.clear();
   shrink();
   return id;
 }
 
-Result<JobId, RefusedJob> Pusher::put(const NewJob& job, Time now, std::string_view worker) {
+Result<JobId, RefusedJob> Pusher::put(const NewJob& job, Time now, const access::Caller& caller,
+                                      std::string_view worker) {
+  if (!caller.may(access::Right::kPush, job.queue)) return refused_for(caller, job.queue);
   const Answer<JobId> id = broker_.put(job, now, worker);
   if (id) return *id;
   RefusedJob refused = refused_by_broker(id.error());

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "access/users.hpp"
 #include "base/result.hpp"
 #include "core/broker/broker.hpp"
 #include "faktory/job/job_reader.hpp"
@@ -20,10 +21,11 @@ class Pusher {
   Pusher(const Pusher&) = delete;
   Pusher& operator=(const Pusher&) = delete;
 
-  /// Reads one job, checks it by the rules of PUSH, and puts it into its queue. `planned`: the wall
-  /// time from which the job's `expires_in` counts, where that is not now. `worker`: the `wid` of
-  /// the worker that pushes, or empty.
+  /// Reads one job, checks it by the rules of PUSH, and puts it into its queue, if `caller` may
+  /// push there. `planned`: the wall time from which the job's `expires_in` counts, where that is
+  /// not now. `worker`: the `wid` of the worker that pushes, or empty.
   [[nodiscard]] Result<JobId, RefusedJob> push(std::string_view json, Time now,
+                                               const access::Caller& caller,
                                                std::optional<Time> planned = std::nullopt,
                                                std::string_view worker = {});
 
@@ -38,6 +40,7 @@ class Pusher {
 
   /// Puts a job that was made.
   [[nodiscard]] Result<JobId, RefusedJob> put(const NewJob& job, Time now,
+                                              const access::Caller& caller,
                                               std::string_view worker = {});
 
   /// Frees the buffers if a long job has made them long.

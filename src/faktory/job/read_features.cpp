@@ -1,10 +1,8 @@
 #include "faktory/job/read_features.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cmath>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -12,7 +10,6 @@
 #include "core/model/features/bid.hpp"
 #include "core/model/features/track.hpp"
 #include "core/model/queue.hpp"
-#include "faktory/features/lock_key.hpp"
 #include "faktory/features/retry_delays.hpp"
 #include "faktory/json/checked_json.hpp"
 #include "faktory/json/timestamp.hpp"

@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <functional>
 #include <limits>
-#include <utility>
 
 #include "base/check.hpp"
 #include "base/varint.hpp"

@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/model/job.hpp"
 #include "core/ports/work_unit.hpp"

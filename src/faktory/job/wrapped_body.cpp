@@ -1,6 +1,5 @@
 #include "faktory/job/wrapped_body.hpp"
 
-#include <algorithm>
 #include <memory>
 
 #include "base/base64.hpp"

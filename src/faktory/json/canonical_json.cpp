@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cstdint>
 #include <map>
-#include <string>
 
 #include "base/text.hpp"
 #include "faktory/json/checked_json.hpp"

@@ -1,11 +1,8 @@
 #include "faktory/json/checked_json.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <cstdint>
-
-#include "faktory/json/text.hpp"
+#include <nlohmann/json.hpp>
+#include <optional>
 
 namespace millrace::faktory {
 namespace {
@@ -13,54 +10,6 @@ namespace {
 /// What follows a number, true, false or null.
 bool ends_word(char byte) {
   return byte == ',' || byte == ']' || byte == '}' || is_json_space(byte);
-}
-
-/// The number that four hexadecimal digits mean.
-std::uint32_t hex_number(std::string_view digits) {
-  std::uint32_t value = 0;
-  (void)std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
-  return value;
-}
-
-void append_utf8(std::uint32_t code, std::string& out) {
-  const auto tail = [&](int shift) { out += static_cast<char>(0x80 | (code >> shift & 0x3f)); };
-  if (code < 0x80) {
-    out += static_cast<char>(code);
-  } else if (code < 0x800) {
-    out += static_cast<char>(0xc0 | code >> 6);
-    tail(0);
-  } else if (code < 0x10000) {
-    out += static_cast<char>(0xe0 | code >> 12);
-    tail(6), tail(0);
-  } else {
-    out += static_cast<char>(0xf0 | code >> 18);
-    tail(12), tail(6), tail(0);
-  }
-}
-
-/// Takes `uXXXX`, and the low half of a surrogate pair after it.
-void take_unicode(std::string_view& rest, std::string& out) {
-  std::uint32_t code = hex_number(rest.substr(1, 4));
-  rest.remove_prefix(std::min<std::size_t>(5, rest.size()));
-  if (code >= 0xd800 && code < 0xdc00 && rest.starts_with("\\u")) {
-    const std::uint32_t low = hex_number(rest.substr(2, 4));
-    if (low >= 0xdc00 && low < 0xe000) {
-      code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
-      rest.remove_prefix(std::min<std::size_t>(6, rest.size()));
-    }
-  }
-  // Half a pair is no character.
-  code >= 0xd800 && code < 0xe000 ? void(out += kReplacement) : append_utf8(code, out);
-}
-
-void take_escape(std::string_view& rest, std::string& out) {
-  constexpr std::string_view kLetters = "bfnrt";
-  constexpr std::string_view kMeanings = "\b\f\n\r\t";
-  const char letter = rest.front();
-  if (letter == 'u') return take_unicode(rest, out);
-  const std::size_t place = kLetters.find(letter);
-  out += place == std::string_view::npos ? letter : kMeanings[place];
-  rest.remove_prefix(1);
 }
 
 }  // namespace
@@ -120,18 +69,13 @@ std::string_view CheckedJson::take_value() {
 }
 
 std::string meaning_of(std::string_view string) {
-  std::string out;
-  if (string.size() < 2) return out;
-  std::string_view rest = string.substr(1, string.size() - 2);
-  while (!rest.empty()) {
-    const std::size_t plain = std::min(rest.find('\\'), rest.size());
-    out += rest.substr(0, plain);
-    rest.remove_prefix(plain);
-    if (rest.size() < 2) break;
-    rest.remove_prefix(1);
-    take_escape(rest, out);
-  }
-  return out;
+  if (string.size() < 2) return {};
+  const std::string_view inside = string.substr(1, string.size() - 2);
+  if (inside.find('\\') == inside.npos) return std::string(inside);
+  const std::optional<std::string> repaired = repaired_json(string);
+  const auto read =
+      nlohmann::json::parse(repaired ? std::string_view(*repaired) : string, nullptr, false);
+  return read.is_string() ? read.get<std::string>() : std::string(inside);
 }
 
 bool means(std::string_view string, std::string_view text) {

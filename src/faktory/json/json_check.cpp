@@ -1,6 +1,5 @@
 #include "faktory/json/json_check.hpp"
 
-#include <cstddef>
 #include <cstdint>
 
 #include "base/number.hpp"

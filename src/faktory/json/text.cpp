@@ -1,9 +1,9 @@
 #include "faktory/json/text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "base/number.hpp"
 #include "base/text.hpp"
 
 namespace millrace::faktory {
@@ -16,9 +16,7 @@ enum class Escape { kOther, kHighSurrogate, kLowSurrogate };
 /// What the escape at the front is. `text` starts with a backslash.
 Escape escape_kind(std::string_view text) {
   if (text.size() < kEscapeBytes || text[1] != 'u') return Escape::kOther;
-  unsigned code = 0;
-  const auto [end, error] = std::from_chars(text.data() + 2, text.data() + kEscapeBytes, code, 16);
-  if (error != std::errc{} || end != text.data() + kEscapeBytes) return Escape::kOther;
+  const unsigned code = parse_number<unsigned>(text.substr(2, kEscapeBytes - 2), 16).value_or(0);
   if (code >= 0xD800 && code <= 0xDBFF) return Escape::kHighSurrogate;
   if (code >= 0xDC00 && code <= 0xDFFF) return Escape::kLowSurrogate;
   return Escape::kOther;
@@ -46,22 +44,14 @@ void each_lone_surrogate(std::string_view json, Visit visit) {
 
 }  // namespace
 
-std::size_t sequence_bytes(std::string_view text) {
-  const auto lead = static_cast<unsigned char>(text.front());
-  // By the lead byte only: `is_utf8` checks the rest.
-  const std::size_t bytes = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-  return bytes <= text.size() && is_utf8(text.substr(0, bytes)) ? bytes : 0;
-}
-
 std::string valid_utf8(std::string_view text) {
   if (is_utf8(text)) return std::string(text);
   std::string out;
   out.reserve(text.size() + 16);
-  while (!text.empty()) {
-    const std::size_t bytes = sequence_bytes(text);
-    out += bytes > 0 ? text.substr(0, bytes) : kReplacement;
-    text.remove_prefix(std::max<std::size_t>(bytes, 1));
-  }
+  each_character(text, [&out](const Character& character) {
+    out += character.is_valid ? character.bytes : kReplacement;
+    return true;
+  });
   return out;
 }
 

@@ -21,9 +21,6 @@ inline constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 inline constexpr std::string_view kReplacementEscape = "\\ufffd";
 
-/// The length of the UTF-8 sequence at the front, or 0 when there is none. The text is not empty.
-[[nodiscard]] std::size_t sequence_bytes(std::string_view text);
-
 /// The text with every byte that is no part of a UTF-8 sequence replaced by U+FFFD.
 [[nodiscard]] std::string valid_utf8(std::string_view text);
 

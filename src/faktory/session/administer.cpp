@@ -61,15 +61,16 @@ std::string describe(const Mutate& mutate) {
 }
 
 template <typename Queues>
-std::string describe(const Queues& queues) {
-  if (queues.is_all) return "all queues";
+Described describe(const Queues& queues) {
+  if (queues.is_all) return {.details = "all queues"};
+  if (queues.names.size() == 1) return {.target = std::string(queues.names.front())};
   std::string text;
   for (const std::string_view name : queues.names) {
     text += text.empty() ? "" : ", ";
     text += name;
-    if (text.size() > Activity::kTextBytesMax) break;
+    if (text.size() > kChangeTextBytesMax) break;
   }
-  return text;
+  return {.details = std::move(text)};
 }
 
 /// For people: `127.0.0.1`, `2001:0db8:0000:0001::/64`, or `unix socket`. `peer` is as the service
@@ -93,18 +94,30 @@ std::string address_of(std::string_view peer) {
 
 }  // namespace
 
-void FaktorySession::note(std::string action, std::string details, Time now) {
-  noted_ = shared_.broker.activity().note({.at = now,
-                                           .protocol = "faktory",
-                                           .from = address_of(peer_),
-                                           .client = wid_,
-                                           .action = std::move(action),
-                                           .target = {},
-                                           .details = std::move(details)});
+Change FaktorySession::change_by_this(std::string action, Described described, Time now) const {
+  return {.at = now,
+          .protocol = "faktory",
+          .from = address_of(peer_),
+          .user = std::string(caller_.name()),
+          .how = shared_.settings.users || !shared_.settings.password.empty() ? "password" : "none",
+          .client = wid_,
+          .action = std::move(action),
+          .target = std::move(described.target),
+          .details = std::move(described.details)};
+}
+
+void FaktorySession::note(std::string action, Described described, Time now) {
+  noted_ =
+      shared_.broker.activity().note(change_by_this(std::move(action), std::move(described), now));
+}
+
+void FaktorySession::note_wrong_password(Time now) {
+  shared_.broker.activity().refuse(change_by_this("login", {.details = "wrong password"}, now),
+                                   address_of(peer_));
 }
 
 void FaktorySession::execute(const Flush&, Time now) {
-  note("flush", "everything", now);
+  note("flush", {.details = "everything"}, now);
   if (shared_.broker.admin().flush(client_, now)) {
     reply::ok(output_);
   } else {
@@ -145,7 +158,7 @@ void FaktorySession::execute(const Mutate& mutate, Time now) {
   if (is_move && shared_.broker.refuses_jobs()) {
     return reply::error(output_, reply::kNoRoom);
   }
-  note("mutate", describe(mutate), now);
+  note("mutate", {.details = describe(mutate)}, now);
   answer_long_task(shared_.broker.admin().mutate(
       client_,
       {.set = mutate.set,

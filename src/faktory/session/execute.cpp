@@ -101,8 +101,8 @@ void append_number(double value, std::string& out) {
 // ---- producers ----------------------------------------------------------------------------------
 
 void FaktorySession::execute(const Push& push, Time now) {
-  if (const auto id = shared_.pusher.push(push.json, now, std::nullopt, wid_); !id) {
-    return reply::refused_job(output_, id.error());
+  if (const auto id = shared_.pusher.push(push.json, now, caller_, std::nullopt, wid_); !id) {
+    return refuse_job(id.error(), "push", now);
   }
   reply::ok(output_);
 }
@@ -124,7 +124,12 @@ void FaktorySession::push_list(Outcome<std::unique_ptr<JobList>>& jobs, Time now
 }
 
 void FaktorySession::push_slice(Time now) {
-  if (!pushed_->work(shared_, now)) return;
+  const bool is_done = pushed_->work(shared_, caller_, now);
+  if (std::string details = pushed_->take_not_allowed(); !details.empty()) {
+    shared_.broker.activity().refuse(change_by_this("pushb", {.details = std::move(details)}, now),
+                                     {});
+  }
+  if (!is_done) return;
   begin_long_reply(std::move(std::exchange(pushed_, nullptr)->reply()), kWholeLog);
 }
 
@@ -272,8 +277,8 @@ void FaktorySession::execute(const TrackSet& set, Time now) {
 }
 
 void FaktorySession::execute(const NewBatch& batch, Time now) {
-  const Result<JobBatchId, RefusedJob> id = shared_.batch_maker.add(batch.json, now);
-  if (!id) return reply::refused_job(output_, id.error());
+  const Result<JobBatchId, RefusedJob> id = shared_.batch_maker.add(batch.json, now, caller_);
+  if (!id) return refuse_job(id.error(), "batches/new", now);
   reply::bulk(output_, format_bid(*id));
 }
 

@@ -204,10 +204,18 @@ std::string refusal(const RefusedJob& refused) {
       return "callbacks cannot belong to a batch";
     case RefusedJob::Reason::kNotUnique:
       return "NOTUNIQUE Job not unique" + (refused.detail.empty() ? "" : ' ' + refused.detail);
+    case RefusedJob::Reason::kNotAllowed:
+      return refused.detail;
     case RefusedJob::Reason::kNoRoom:
       return "server is out of space: no jobs are taken until some have ended";
   }
   return {};
+}
+
+std::string not_allowed(std::string_view user, access::Right lacking, std::string_view of) {
+  std::string text =
+      "NOPERM " + std::string(user) + " needs the right " + std::string(name_of(lacking));
+  return of.empty() ? text : text.append(" for ").append(of);
 }
 
 std::string job_not_found(std::string_view jid) {

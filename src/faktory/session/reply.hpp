@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "access/rights.hpp"
 #include "base/long_text.hpp"
 #include "core/model/features/track.hpp"
 #include "core/model/wall_clock.hpp"
@@ -52,6 +53,9 @@ void refused_job(std::string& out, const RefusedJob& refused);
 /// The texts of errors, for `error`.
 [[nodiscard]] std::string refusal(const Refused& refused);
 [[nodiscard]] std::string refusal(const RefusedJob& refused);
+/// `of`: for what; may be empty.
+[[nodiscard]] std::string not_allowed(std::string_view user, access::Right lacking,
+                                      std::string_view of);
 [[nodiscard]] std::string job_not_found(std::string_view jid);
 [[nodiscard]] std::string no_such_batch(std::string_view bid);
 [[nodiscard]] std::string unknown_worker(std::string_view wid);
@@ -61,6 +65,7 @@ void refused_job(std::string& out, const RefusedJob& refused);
 inline constexpr std::string_view kInvalidPassword = "Invalid password";
 inline constexpr std::string_view kNoRoom =
     "server is out of space: try again when some jobs have ended";
+inline constexpr std::string_view kWidOfAnother = "NOPERM a worker of another user has this wid";
 inline constexpr std::string_view kShutdown = "shutdown in progress";
 
 }  // namespace millrace::faktory::reply

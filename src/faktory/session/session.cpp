@@ -81,6 +81,7 @@ void FaktorySession::close(Time now) {
   leave_login();
   // It never shook hands, so the broker does not know it.
   if (client_ == 0) return;
+  shared_.of_users.erase(this);
   // First, since a job that is given back could otherwise be delivered to this very session.
   shared_.broker.stop_waiting(client_);
   for (const Fetched& fetched : fetched_) {
@@ -164,14 +165,14 @@ void FaktorySession::execute_one(const LineBuffer::Line& line, Time now) {
     ++shared_.command_count;
     return fetch(last_fetch_->request(), now);
   }
-  const Result<Command, Refused> command = parse_command(line.text);
+  Result<Command, Refused> command = parse_command(line.text);
   if (!command) return reply::error(output_, reply::refusal(command.error()));
-  ++shared_.command_count;
-  const Fetch* const fetch = std::get_if<Fetch>(&*command);
+  Fetch* const fetch = std::get_if<Fetch>(&*command);
+  if (fetch != nullptr) keep_allowed(fetch->queues);
   if (fetch != nullptr && LastFetch::is_worth_it(line.text, fetch->queues.size())) {
     last_fetch_ = std::make_unique<LastFetch>(line.text, fetch->queues);
   }
-  std::visit([&](const auto& typed) { execute(typed, now); }, *command);
+  execute_if_allowed(*command, now);
 }
 
 // ---- long lines ---------------------------------------------------------------------------------
@@ -227,15 +228,15 @@ void FaktorySession::execute_long(LongLine& line, Time now) {
 
 void FaktorySession::execute(Result<Command, Refused>& command, Time now) {
   if (!command) return reply::error(output_, reply::refusal(command.error()));
-  ++shared_.command_count;
-  std::visit([&](const auto& typed) { execute(typed, now); }, *command);
+  if (Fetch* const fetch = std::get_if<Fetch>(&*command)) keep_allowed(fetch->queues);
+  execute_if_allowed(*command, now);
 }
 
 void FaktorySession::execute(Result<MadeJob, RefusedJob>& job, Time now) {
   ++shared_.command_count;
   if (!job) return reply::refused_job(output_, job.error());
-  const auto id = shared_.pusher.put(job->job(), now, wid_);
-  id ? reply::ok(output_) : reply::refused_job(output_, id.error());
+  const auto id = shared_.pusher.put(job->job(), now, caller_, wid_);
+  id ? reply::ok(output_) : refuse_job(id.error(), "push", now);
 }
 
 void FaktorySession::execute(Outcome<std::unique_ptr<JobList>>& jobs, Time now) {

@@ -74,6 +74,12 @@ inline constexpr Duration kFetchWait = 1950ms;
 /// How many rounds of a password's hash one slice makes: about a tenth of a millisecond.
 inline constexpr std::uint32_t kHashesPerTurn = 512;
 
+/// What a change is about: one thing, or anything else in words.
+struct Described {
+  std::string target = {};
+  std::string details = {};
+};
+
 /// One client's conversation, from the greeting to END. `shared` must outlive it.
 class FaktorySession final : public Session {
  public:
@@ -90,6 +96,9 @@ class FaktorySession final : public Session {
   void sent(std::size_t bytes) override;
   void note_broken() override { is_broken_ = true; }
   void close(Time now) override;
+
+  /// Ends the connection of a user who is gone, or whose rights or secrets are others.
+  void look_at_users();
 
   [[nodiscard]] bool wants_input() const override;
   [[nodiscard]] std::size_t kept_bytes() const override;
@@ -121,7 +130,10 @@ class FaktorySession final : public Session {
   /// A HELLO whose password is not checked yet.
   struct Login {
     Hello hello;
+    access::SharedUsers users;  ///< whose secrets are tried; null: the password is
     PasswordHash hash;
+    std::size_t tried = 0;                                ///< so many of the secrets were
+    std::optional<std::size_t> right = std::nullopt;      ///< the place of the right one
     std::optional<LoginGuard::Turn> turn = std::nullopt;  ///< if the client's address is slow
     bool is_turn = false;                                 ///< the turn has come
 
@@ -144,8 +156,46 @@ class FaktorySession final : public Session {
   void check_login(Time now);
   [[nodiscard]] bool may_begin_login(Time now);
   std::unique_ptr<Login> leave_login();
+  [[nodiscard]] bool try_secrets();
+  [[nodiscard]] bool is_wid_of_another(std::string_view wid) const;
   void finish_login(Time now);
   void welcome(Hello&& hello, Time now);
+
+  /// A right that the client's user does not have, and for what, in words; nullopt: may go on.
+  struct Lack {
+    access::Right right;
+    std::string of = {};
+  };
+  using Lacking = std::optional<Lack>;
+  // One for each command (rights.cpp). What names its queue later is looked at once more there.
+  [[nodiscard]] Lacking lacks(const Push& push) const;
+  [[nodiscard]] Lacking lacks(const PushBulk& push) const;
+  [[nodiscard]] Lacking lacks(const Fetch& fetch) const;
+  [[nodiscard]] Lacking lacks(const Ack& ack) const;
+  [[nodiscard]] Lacking lacks(const Fail& fail) const;
+  [[nodiscard]] Lacking lacks(const Beat& beat) const;
+  [[nodiscard]] Lacking lacks(const Info& info) const;
+  [[nodiscard]] Lacking lacks(const Flush& flush) const;
+  [[nodiscard]] Lacking lacks(const PauseQueues& queues) const;
+  [[nodiscard]] Lacking lacks(const RemoveQueues& queues) const;
+  [[nodiscard]] Lacking lacks(const QueueLatency& queues) const;
+  [[nodiscard]] Lacking lacks(const Mutate& mutate) const;
+  [[nodiscard]] Lacking lacks(const TrackGet& get) const;
+  [[nodiscard]] Lacking lacks(const TrackSet& set) const;
+  [[nodiscard]] Lacking lacks(const NewBatch& batch) const;
+  [[nodiscard]] Lacking lacks(const UseBatch& batch) const;
+  [[nodiscard]] Lacking lacks(const End& end) const;
+  [[nodiscard]] Lacking lacks_somewhere(access::Right right) const;
+  [[nodiscard]] Lacking lacks_everywhere(access::Right right) const;
+  [[nodiscard]] Lacking lacks_with_job(access::Right right, const Job* job) const;
+  [[nodiscard]] Lacking lacks_with_track(access::Right right, std::string_view jid) const;
+  template <typename Names>
+  [[nodiscard]] Lacking lacks_with_queues(access::Right right, const Names& queues) const;
+  template <typename Named>
+  [[nodiscard]] Lacking lacks_with_named(access::Right right, const Named& named) const;
+  /// Leaves out those from which the user may take nothing.
+  void keep_allowed(std::vector<std::string_view>& queues) const;
+  void execute_if_allowed(const Command& command, Time now);
 
   // One for each command (execute.cpp). Each appends one reply, or makes the client wait.
   void execute(const Push& push, Time now);
@@ -184,7 +234,10 @@ class FaktorySession final : public Session {
   void answer_long_job(const Job& job, std::string_view queue, Lsn needs);
   void answer_long_task(std::optional<std::uint64_t> moved);
   /// The change that the command begins.
-  void note(std::string action, std::string details, Time now);
+  void note(std::string action, Described described, Time now);
+  void note_wrong_password(Time now);
+  void refuse_job(const RefusedJob& refused, std::string_view action, Time now);
+  [[nodiscard]] Change change_by_this(std::string action, Described described, Time now) const;
 
   Shared& shared_;
   const std::string peer_;
@@ -196,6 +249,7 @@ class FaktorySession final : public Session {
   std::unique_ptr<Login> login_;
   ClientId client_ = 0;  ///< 0 until the handshake is over
   std::string wid_;      ///< empty: a producer
+  access::Caller caller_;
   Wait wait_ = Wait::kNothing;
   Activity::Number noted_ = 0;       ///< the last change
   std::unique_ptr<JobList> pushed_;  ///< at work

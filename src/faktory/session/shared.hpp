@@ -1,11 +1,14 @@
 #pragma once
 
+#include <absl/container/flat_hash_set.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 
+#include "access/users.hpp"
 #include "core/broker/broker.hpp"
 #include "core/model/types.hpp"
 #include "core/ports/background.hpp"
@@ -17,9 +20,12 @@
 
 namespace millrace::faktory {
 
+class FaktorySession;
+
 /// What the operator chose, and what the service needs from the process that it runs in.
 struct Settings {
   std::string password;                    ///< empty: none is asked for
+  access::SharedUsers users = {};          ///< not null: their secrets count, not the password
   std::size_t line_bytes_max = 32u << 20;  ///< a longer line is skipped and answered with -ERR
   std::string version = "1.10.0";          ///< of the reference server, whose commands these are
   std::string description = "Faktory";     ///< in INFO: some applications look for another one
@@ -47,6 +53,9 @@ struct Shared {
   /// The session whose password is being hashed. Only one is hashed at a time, so that many logins
   /// at once take no more of a turn than one. Null: none is.
   const Session* hashing = nullptr;
+
+  /// Those of users, through the handshake.
+  absl::flat_hash_set<FaktorySession*> of_users = {};
 
   Pusher pusher{broker, format};
   BatchMaker batch_maker{broker};

@@ -12,7 +12,8 @@
 namespace millrace::http {
 
 struct GuardSettings {
-  std::string password;  ///< empty: none is asked for
+  std::string password;            ///< empty: none is asked for
+  access::SharedUsers users = {};  ///< not null: their passwords count
   bool is_read_only = false;
   bool checks_host = true;                  ///< where no password is asked for
   std::vector<std::string> hosts;           ///< names of this server, in lower case
@@ -24,14 +25,40 @@ enum class Login {
   kNone,  ///< nothing, or no password is asked for
   kRight,
   kWrong,
+  kTooMany,  ///< nobody knows: too many passwords are being checked
+  kNoUser,   ///< the proxy names somebody who is no user
 };
 [[nodiscard]] Login login_of(const Request& request, const GuardSettings& settings);
+
+/// What a client says: nobody has checked it.
+struct Credentials {
+  std::string user;
+  std::string password;
+};
+[[nodiscard]] std::optional<Credentials> credentials_of(const Request& request);
 /// Who the client says it is, when it gives a password; else empty.
 [[nodiscard]] std::string user_of(const Request& request);
 
-/// The answer that ends the request; nullopt: it may go on. Looks at the password, at the name in
-/// `Host`, at the site from which a browser sends a change, and at the type of a change's body.
-[[nodiscard]] std::optional<Response> check(const Request& request, const GuardSettings& settings);
+/// Where there are users, people log in by a form, and their browser is known by a cookie then.
+inline constexpr const char* kLoginPath = "/login";
+inline constexpr const char* kLogoutPath = "/logout";
+
+/// Whether the request has the form's fields `name` and `password` as its body.
+[[nodiscard]] bool is_form(const Request& request, const GuardSettings& settings);
+[[nodiscard]] bool is_logout(const Request& request, const GuardSettings& settings);
+/// The form; `problem`: why it is shown again, or empty.
+[[nodiscard]] Response show_form(const Request& request, int status, std::string_view problem);
+/// To the page that was asked for first.
+[[nodiscard]] Response lead_on(const Request& request);
+
+/// The answer that ends the request; nullopt: it may go on. Looks at what came of the login, at the
+/// name in `Host`, at the site from which a browser sends a change, and at the type of a change's
+/// body.
+[[nodiscard]] std::optional<Response> check(const Request& request, const GuardSettings& settings,
+                                            Login login);
+
+/// Health, and what the page to log in is made of.
+[[nodiscard]] bool is_open_to_all(const Request& request);
 
 /// Adds the headers of every answer: browsers run only our own files, keep no data, and show our
 /// pages in no frame.
@@ -58,5 +85,7 @@ void harden(Response& response);
 inline constexpr std::size_t kHeaderBytesMax = 64 * 1024;
 inline constexpr std::size_t kPathBytesMax = 4096;
 inline constexpr std::size_t kPrefixBytesMax = 200;
+/// Of the body with the fields of the form.
+inline constexpr std::size_t kFormBytesMax = 4096;
 
 }  // namespace millrace::http

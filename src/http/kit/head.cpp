@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
-#include <string>
 #include <utility>
 
 #include "base/text.hpp"
@@ -130,26 +129,10 @@ std::string decoded(std::string_view text, bool plus_is_blank) {
   return out;
 }
 
-/// A pair that is there twice counts once, and one without a name does not count.
-void read_query(std::string_view query, std::multimap<std::string, std::string>& params) {
-  while (!query.empty()) {
-    const std::string_view pair = query.substr(0, std::min(query.find('&'), query.size()));
-    query.remove_prefix(std::min(pair.size() + 1, query.size()));
-    const std::size_t end = std::min(pair.find('='), pair.size());
-    const std::string name = decoded(pair.substr(0, end), true);
-    const std::string value = decoded(pair.substr(std::min(end + 1, pair.size())), true);
-    const auto [first, last] = params.equal_range(name);
-    const bool is_known =
-        std::any_of(first, last, [&value](const auto& each) { return each.second == value; });
-    if (!name.empty() && !is_known) params.emplace(name, value);
-  }
-}
-
 /// Whether a list such as that of `Connection` names the word, and not with the weight 0.
 bool has_word(std::string_view list, std::string_view word) {
   while (!list.empty()) {
-    const std::string_view each = list.substr(0, std::min(list.find(','), list.size()));
-    list.remove_prefix(std::min(each.size() + 1, list.size()));
+    const std::string_view each = take_until(list, ',');
     const std::size_t end = std::min(each.find(';'), each.size());
     const std::size_t weight = each.find("q=", end);
     const bool is_unwanted =
@@ -276,9 +259,8 @@ bool has_odd_segment(std::string_view target) {
   std::string_view path = target.substr(0, std::min(target.find_first_of("?#"), target.size()));
   if (path.starts_with('/')) path.remove_prefix(1);
   while (!path.empty()) {
-    const std::string_view segment = path.substr(0, std::min(path.find('/'), path.size()));
+    const std::string_view segment = take_until(path, '/');
     if (segment.empty() || segment == "." || segment == "..") return true;
-    path.remove_prefix(std::min(segment.size() + 1, path.size()));
   }
   return false;
 }
@@ -291,7 +273,7 @@ std::optional<Problem> find_ambiguity(std::string_view head) {
     const std::string_view line = take_head_line(head);
     if (line.empty()) break;
     const std::string name = header_name(line);
-    if (name.empty()) return Problem{"the head has a line that is no header"};
+    if (name.empty()) return Problem{"the head has a line that is not a header"};
     const std::string_view value = trimmed(line.substr(line.find(':') + 1));
     if (name == "content-length" && !is_length(value)) {
       return Problem{"Content-Length is not a number"};
@@ -332,6 +314,18 @@ std::optional<Response> refuse_head(std::string_view head) {
   return ambiguity ? std::optional(refuse(400, ambiguity->text)) : std::nullopt;
 }
 
+void read_query(std::string_view query, std::multimap<std::string, std::string>& params) {
+  while (!query.empty()) {
+    std::string_view pair = take_until(query, '&');
+    const std::string name = decoded(take_until(pair, '='), true);
+    const std::string value = decoded(pair, true);
+    const auto [first, last] = params.equal_range(name);
+    const bool is_known =
+        std::any_of(first, last, [&value](const auto& each) { return each.second == value; });
+    if (!name.empty() && !is_known) params.emplace(name, value);
+  }
+}
+
 Head read_head(std::string_view head) {
   const std::string_view line = take_head_line(head);
   const std::string_view target = target_of(line);
@@ -349,8 +343,10 @@ Head read_head(std::string_view head) {
     const std::string_view header = take_head_line(head);
     if (header.empty()) break;
     const std::size_t name_end = header.find(':');
-    request.headers.emplace(lower_case(header.substr(0, name_end)),
-                            trimmed(header.substr(name_end + 1)));
+    std::string name = lower_case(header.substr(0, name_end));
+    const auto [place, is_new] =
+        request.headers.emplace(std::move(name), trimmed(header.substr(name_end + 1)));
+    if (!is_new) request.repeated.insert(place->first);
   }
   const std::string_view connection = request.header("connection");
   read.stays_open =

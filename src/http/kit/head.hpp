@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,6 +49,10 @@ struct Head {
   bool stays_open = false;  ///< the client may send further requests on the connection
   bool takes_gzip = false;
 };
+
+/// The pairs of a query, or of the body of a form: `name=value&...`. A pair that is there twice
+/// counts once, and one without a name does not count.
+void read_query(std::string_view query, std::multimap<std::string, std::string>& params);
 
 /// `head` is plain, and passed `refuse_head`. Of several headers of one name it takes the first.
 [[nodiscard]] Head read_head(std::string_view head);

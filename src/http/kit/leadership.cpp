@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "base/text.hpp"
 #include "http/kit/json.hpp"
 #include "http/kit/node_report.hpp"
 #include "http/kit/text.hpp"

@@ -1,7 +1,5 @@
 #include "http/kit/message.hpp"
 
-#include "http/kit/json.hpp"
-
 namespace millrace::http {
 
 std::string_view Request::header(const std::string& name) const {

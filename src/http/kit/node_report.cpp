@@ -37,7 +37,7 @@ std::string encode(const NodeReport& report) {
 Outcome<NodeReport> decode_report(std::string_view text) {
   if (text.size() > kReportBytesMax) return Problem{"the report is too long"};
   const Json members = Json::parse(text, nullptr, false);
-  if (!members.is_object()) return Problem{"the report is no JSON object"};
+  if (!members.is_object()) return Problem{"the report is not a JSON object"};
   NodeReport report{.node = text_in(members, "node"),
                     .instance = number_in(members, "instance"),
                     .epoch = number_in(members, "epoch"),

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "base/number.hpp"
 #include "base/text.hpp"
 
 namespace millrace::http {
@@ -26,6 +27,27 @@ std::string utc_text(std::chrono::sys_time<std::chrono::milliseconds> time) {
       static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
       static_cast<int>(clock.seconds().count()), static_cast<int>(clock.subseconds().count()));
   return text;
+}
+
+std::optional<std::int64_t> parse_utc_ms(std::string_view text) {
+  using namespace std::chrono;
+  constexpr std::string_view kForm = "0000-00-00T00:00:00.000Z";
+  const bool is_whole = text.size() == kForm.size() - 4 && text.ends_with('Z');
+  const std::string whole =
+      concat(text.substr(0, text.size() - (is_whole ? 1 : 0)), is_whole ? ".000Z" : "");
+  if (whole.size() != kForm.size()) return std::nullopt;
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    const bool is_place = is_digit(kForm[i]);
+    if (is_place ? !is_digit(whole[i]) : whole[i] != kForm[i]) return std::nullopt;
+  }
+  const auto part = [&](std::size_t at, std::size_t size) {
+    return parse_number<unsigned>(std::string_view(whole).substr(at, size)).value_or(0);
+  };
+  const year_month_day date(year(static_cast<int>(part(0, 4))), month(part(5, 2)), day(part(8, 2)));
+  if (!date.ok()) return std::nullopt;
+  const auto time = sys_days(date) + hours(part(11, 2)) + minutes(part(14, 2)) +
+                    seconds(part(17, 2)) + milliseconds(part(20, 3));
+  return time.time_since_epoch().count();
 }
 
 std::string percent_encoded(std::string_view text) {

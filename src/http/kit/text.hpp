@@ -3,6 +3,7 @@
 #include <chrono>
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,10 @@ namespace millrace::http {
 
 /// As `2026-11-21T00:59:20.184Z`.
 [[nodiscard]] std::string utc_text(std::chrono::sys_time<std::chrono::milliseconds> time);
+
+/// The same in the other direction, in milliseconds since 1970. They may be left out:
+/// `2026-11-21T00:59:20Z`. nullopt: it is no such time.
+[[nodiscard]] std::optional<std::int64_t> parse_utc_ms(std::string_view text);
 
 /// With `%XX` for every byte but letters and digits, for a header or an address.
 [[nodiscard]] std::string percent_encoded(std::string_view text);

@@ -232,8 +232,7 @@ void Alerts::look_at_dead(const AlertCondition& condition, State& state, std::ui
   state.next.add([=] {
     return Concern{.level = Concern::Level::kTrouble,
                    .kind = "dead",
-                   .text = concat("The dead set grew by ", count_of(more, "job")),
-                   .queue = {}};
+                   .text = concat("The dead set grew by ", count_of(more, "job"))};
   });
 }
 
@@ -250,8 +249,7 @@ void Alerts::conclude(const Situation& situation, const Site& site, Time now) {
       if (condition.kind == Kind::kDead) look_at_dead(condition, state, dead, now);
       if (condition.kind == Kind::kTakeover && has_taken_over) {
         state.next.add([&] {
-          return Concern{
-              .kind = "takeover", .text = concat(node, " leads the log now"), .queue = {}};
+          return Concern{.kind = "takeover", .text = concat(node, " leads the log now")};
         });
       }
       for (const Concern& each : situation.concerns) {
@@ -348,8 +346,7 @@ bool Alerts::test(std::string_view name, Time now) {
   Alert* const alert = find(name);
   if (alert == nullptr) return false;
   State& state = alert->states.back();
-  state.found = {.worst = {{.kind = kTestCondition, .text = "This is a test", .queue = {}}},
-                 .count = 1};
+  state.found = {.worst = {{.kind = kTestCondition, .text = "This is a test"}}, .count = 1};
   state.not_before = {};
   next_ = now;
   return true;
@@ -360,13 +357,16 @@ Json Alerts::show(const Alert& alert, WallClock clock) {
   Json conditions = Json::array();
   for (std::size_t i = 0; i < alert.rule.conditions.size(); ++i) {
     const State& state = alert.states[i];
-    const bool is_firing = state.is_told;
-    const Time since = is_firing ? state.told_since : state.since;
+    // One that could not be told to the receiver fires as well.
+    const bool is_tried = state.holds && (state.is_sending || state.not_before != Time{});
+    const bool is_firing = state.is_told || is_tried;
+    const Time since = state.is_told ? state.told_since : state.since;
     conditions.push_back(
         {{"condition", name_of(alert.rule, i)},
          {"state", is_firing     ? "firing"
                    : state.holds ? "pending"
                                  : "ok"},
+         {"is_delivered", state.is_told},
          {"since", is_firing || state.holds ? show_time(since, clock) : Json(nullptr)},
          {"text", text_or_null(state.holds ? summary_of(state.found)
                                : is_firing ? state.told

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,10 +12,37 @@
 #include "core/broker/features/activity.hpp"
 #include "core/model/types.hpp"
 #include "http/kit/json.hpp"
-#include "http/routes/alert_rule.hpp"
 #include "http/routes/attention.hpp"
 
 namespace millrace::http {
+
+/// What an alert tells of.
+struct AlertCondition {
+  enum class Kind { kConcern, kLatency, kDead, kTakeover };
+
+  std::string text;  ///< names it among those of its alert: "disk", "latency of mail* over 5m"
+  Kind kind = Kind::kConcern;
+  std::string concern = {};                                    ///< of Attention: its kind
+  std::function<bool(std::string_view queue)> has_queue = {};  ///< empty: all have it
+  Duration span{};         ///< a job waits longer than that; or, in which the dead jobs are counted
+  std::uint64_t dead = 0;  ///< so many more are dead
+};
+
+/// An `[[alert]]`.
+struct AlertRule {
+  enum class Form { kJson, kSlack, kPagerDuty };
+
+  std::string name;
+  Form form = Form::kJson;
+  std::string receiver;          ///< as it may be shown: no path, no query
+  std::string routing_key = {};  ///< of PagerDuty
+  Duration hold = 1min;          ///< fires after that, and is over after that
+  Duration repeat = 4h;          ///< 0: it is sent once
+  std::vector<AlertCondition> conditions = {};
+};
+
+inline constexpr std::size_t kAlertsMax = 20;
+inline constexpr std::size_t kAlertConditionsMax = 20;  ///< of each
 
 /// A condition of an alert, by number: one more than there are means a test.
 struct AlertPlace {

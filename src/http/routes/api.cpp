@@ -1,8 +1,12 @@
 #include <algorithm>
 #include <array>
+#include <memory>
+#include <utility>
+#include <variant>
 
 #include "base/check.hpp"
 #include "base/text.hpp"
+#include "core/model/features/throttle_limits.hpp"
 #include "http/kit/guard.hpp"
 #include "http/kit/input.hpp"
 #include "http/kit/text.hpp"
@@ -16,14 +20,58 @@ constexpr std::size_t kNameShownMax = 100;
 
 using Handler = Response (*)(const Call&);
 
+// Where a user needs the right of a route. There is no default: a route that says nothing of it
+// does not compile.
+
+/// Nowhere: everybody is answered, also without a login.
+struct Open {
+  explicit constexpr Open(Handler h) : handle(h) {}
+  Handler handle;
+};
+
+/// For all queues: the answer is not cut to what a user may see, or the change concerns all.
+struct Whole {
+  explicit constexpr Whole(Handler h) : handle(h) {}
+  Handler handle;
+};
+
+/// For the queue that the path names. What limits a type (`type:Mail`) concerns all queues.
+struct OfQueue {
+  explicit constexpr OfQueue(Handler h) : handle(h) {}
+  Handler handle;
+};
+
+/// For the queue of what the path names. Who may not see that one is told what is said of one that
+/// does not exist.
+struct Owned {
+  constexpr Owned(const Owner& o, Handler h) : owner(&o), handle(h) {}
+  const Owner* owner;
+  Handler handle;
+};
+
+/// For any queue: the handler cuts its answer, or what it changes, to the scope.
+struct Cut {
+  explicit constexpr Cut(Response (*h)(const Call&, const Scope&)) : handle(h) {}
+  Response (*handle)(const Call&, const Scope&);
+};
+
+/// The same, with the queues found that are in the scope.
+struct CutByQueues {
+  explicit constexpr CutByQueues(ScopedHandler h) : handle(h) {}
+  ScopedHandler handle;
+};
+
+using Reach = std::variant<Open, Whole, OfQueue, Owned, Cut, CutByQueues>;
+
 /// `*` in a path stands for a name; see `kNamePaths`. The first row that fits is taken, so longer
 /// paths come before shorter ones. `names` are the parameters of a GET, or the
 /// members of a POST's body, with spaces between them. Others are refused: a misspelt filter that
 /// was ignored would change every job.
 struct Route {
+  access::Right needed;
   const char* method;
   std::string_view path;
-  Handler handle;
+  Reach reach;
   std::string_view names = {};
   /// Reads a body that is not made of such members.
   std::optional<Problem> (*read)(const Site& site, Request& request) = nullptr;
@@ -34,15 +82,15 @@ constexpr std::string_view kAnyName = "*";
 /// Parameters that may be empty, which means from the beginning.
 constexpr std::string_view kPlaceNames = "cursor from since";
 constexpr std::string_view kListNames =
-    "state order limit cursor queue bid type id error group text arg wid client older_than_s "
+    "state order limit cursor queue bid type id error group text arg wid client older_than_s q "
     "failed_since_ms failed_until_ms";
 constexpr std::string_view kCountNames =
-    "state cursor breakdown queue bid type id error group text arg wid client older_than_s "
+    "state cursor breakdown queue bid type id error group text arg wid client older_than_s q "
     "failed_since_ms failed_until_ms";
 constexpr std::string_view kBoundNames = "as_of at_most";
 constexpr std::string_view kLimitNames = "concurrency worker per_key timeout_s rate_count rate_s";
 constexpr std::string_view kOperationNames =
-    "action states to spread_s queue bid type id error group text arg wid client older_than_s "
+    "action states to spread_s queue bid type id error group text arg wid client older_than_s q "
     "failed_since_ms failed_until_ms as_of at_most";
 
 constexpr std::string_view kPushPath = "/api/v1/jobs";
@@ -56,76 +104,85 @@ bool has_job(std::string_view path) {
 constexpr std::array<std::string_view, 4> kNamePaths = {"/api/v1/queues/", "/api/v1/cron/",
                                                         "/api/v1/throttles/", "/api/v1/jids/"};
 
+constexpr auto kView = access::Right::kView;
+constexpr auto kPush = access::Right::kPush;
+constexpr auto kOperate = access::Right::kOperate;
+constexpr auto kAdmin = access::Right::kAdmin;
+
 constexpr std::array kRoutes = {
-    Route{"GET", "/api/v1/overview", show_overview},
-    Route{"GET", "/api/v1/trend", show_trend, "since"},
-    Route{"GET", "/api/v1/series", show_series, "span queue type group"},
-    Route{"GET", "/api/v1/history", show_history, "days"},
-    Route{"GET", "/api/v1/server", show_server},
-    Route{"GET", "/api/v1/cluster", show_cluster},
-    Route{"GET", "/api/v1/queues", list_queues, "sort order match limit cursor from recent"},
-    Route{"POST", "/api/v1/queues/*/pause", pause_queue, "seconds"},
-    Route{"POST", "/api/v1/queues/*/resume", resume_queue},
-    Route{"POST", "/api/v1/queues/*/clear", clear_queue, kBoundNames},
-    Route{"POST", "/api/v1/queues/*/delete", delete_queue, kBoundNames},
-    Route{"GET", "/api/v1/queues/*", show_queue},
-    Route{"GET", kPushPath, list_jobs, kListNames},
-    Route{"POST", kPushPath, push_job, {}, prepare_push},
-    Route{"POST", kCheckPath, check_job, {}, prepare_check},
-    Route{"GET", "/api/v1/jobs/count", count_jobs, kCountNames},
-    Route{"POST", "/api/v1/jobs/change", change_jobs, "action ids state to"},
-    Route{"GET", "/api/v1/jobs/*/body", show_body},
-    Route{"POST", "/api/v1/jobs/*/retry", retry_job, "state"},
-    Route{"POST", "/api/v1/jobs/*/kill", kill_job, "state"},
-    Route{"POST", "/api/v1/jobs/*/move", move_job, "state to"},
-    Route{"POST", "/api/v1/jobs/*/delete", delete_job, "state"},
-    Route{"GET", "/api/v1/jobs/*", show_job},
-    Route{"GET", "/api/v1/jids/*", find_named},
-    Route{"GET", "/api/v1/finished", list_finished,
+    Route{kView, "GET", "/api/v1/overview", CutByQueues{show_overview}},
+    Route{kView, "GET", "/api/v1/trend", Whole{show_trend}, "since"},
+    Route{kView, "GET", "/api/v1/series", Cut{show_series},
+          "span since_ms until_ms queue type group"},
+    Route{kView, "GET", "/api/v1/history", Whole{show_history}, "days"},
+    Route{kView, "GET", "/api/v1/server", Whole{show_server}},
+    Route{kView, "GET", "/api/v1/cluster", Whole{show_cluster}},
+    Route{kView, "GET", "/api/v1/queues", CutByQueues{list_queues},
+          "sort order match limit cursor from recent"},
+    Route{kOperate, "POST", "/api/v1/queues/*/pause", OfQueue{pause_queue}, "seconds"},
+    Route{kOperate, "POST", "/api/v1/queues/*/resume", OfQueue{resume_queue}},
+    Route{kOperate, "POST", "/api/v1/queues/*/clear", OfQueue{clear_queue}, kBoundNames},
+    Route{kOperate, "POST", "/api/v1/queues/*/delete", OfQueue{delete_queue}, kBoundNames},
+    Route{kView, "GET", "/api/v1/queues/*", OfQueue{show_queue}},
+    Route{kView, "GET", kPushPath, CutByQueues{list_jobs}, kListNames},
+    Route{kPush, "POST", kPushPath, Cut{push_job}, {}, prepare_push},
+    Route{kPush, "POST", kCheckPath, Cut{check_job}, {}, prepare_check},
+    Route{kView, "GET", "/api/v1/jobs/count", CutByQueues{count_jobs}, kCountNames},
+    Route{kOperate, "POST", "/api/v1/jobs/change", Cut{change_jobs}, "action ids state to"},
+    Route{kView, "GET", "/api/v1/jobs/*/body", Owned{kJobOwner, show_body}},
+    Route{kOperate, "POST", "/api/v1/jobs/*/retry", Owned{kJobOwner, retry_job}, "state"},
+    Route{kOperate, "POST", "/api/v1/jobs/*/kill", Owned{kJobOwner, kill_job}, "state"},
+    Route{kOperate, "POST", "/api/v1/jobs/*/move", Owned{kJobOwner, move_job}, "state to"},
+    Route{kOperate, "POST", "/api/v1/jobs/*/delete", Owned{kJobOwner, delete_job}, "state"},
+    Route{kView, "GET", "/api/v1/jobs/*", Owned{kJobOwner, show_job}},
+    Route{kView, "GET", "/api/v1/jids/*", CutByQueues{find_named}},
+    Route{kView, "GET", "/api/v1/finished", CutByQueues{list_finished},
           "limit cursor queue type outcome wid ended_since_ms ended_until_ms"},
-    Route{"GET", "/api/v1/finished/*", show_finished_job},
-    Route{"GET", "/api/v1/cron", list_cron, "limit cursor"},
-    Route{"POST", "/api/v1/cron/*/run", run_cron},
-    Route{"POST", "/api/v1/cron/*/pause", pause_cron},
-    Route{"POST", "/api/v1/cron/*/resume", resume_cron},
-    Route{"GET", "/api/v1/cron/*", show_cron},
-    Route{"GET", "/api/v1/throttles", list_throttles, "limit cursor"},
-    Route{"GET", "/api/v1/throttle-rules", list_throttle_rules, "limit cursor"},
-    Route{"POST", "/api/v1/throttles/*/set", set_throttle, kLimitNames},
-    Route{"POST", "/api/v1/throttles/*/reset", reset_throttle},
-    Route{"GET", "/api/v1/throttles/*", show_throttle_of},
-    Route{"GET", "/api/v1/locks", list_locks, "limit cursor queue type"},
-    Route{"POST", "/api/v1/locks/*/free", free_lock},
-    Route{"GET", "/api/v1/batches", list_batches, "state parent limit cursor"},
-    Route{"POST", "/api/v1/batches/*/retry", retry_batch, kBoundNames},
-    Route{"POST", "/api/v1/batches/*/discard", discard_batch, kBoundNames},
-    Route{"POST", "/api/v1/batches/*/accept", accept_batch, "at_most"},
-    Route{"POST", "/api/v1/batches/*/delete", delete_batch},
-    Route{"GET", "/api/v1/batches/*", show_batch},
-    Route{"GET", "/api/v1/errors", list_errors, "match queue type muted limit cursor"},
-    Route{"POST", "/api/v1/errors/*/mute", mute_error, "seconds jobs"},
-    Route{"POST", "/api/v1/errors/*/unmute", unmute_error},
-    Route{"POST", "/api/v1/errors/*/note", note_error, "text was"},
-    Route{"GET", "/api/v1/errors/*", show_error},
-    Route{"GET", "/api/v1/types", list_types, "type"},
-    Route{"GET", "/api/v1/alerts", list_alerts},
-    Route{"POST", "/api/v1/alerts/*/silence", silence_alert, "seconds"},
-    Route{"POST", "/api/v1/alerts/*/unsilence", unsilence_alert},
-    Route{"POST", "/api/v1/alerts/*/test", test_alert},
-    Route{"GET", "/api/v1/activity", list_activity, "limit cursor"},
-    Route{"GET", "/api/v1/operations", list_operations},
-    Route{"POST", "/api/v1/operations", start_operation, kOperationNames},
-    Route{"POST", "/api/v1/operations/*/cancel", cancel_operation},
-    Route{"GET", "/api/v1/operations/*", show_operation},
-    Route{"GET", "/api/v1/workers", list_workers, "limit cursor stuck"},
-    Route{"POST", "/api/v1/workers/quiet", quiet_workers, "wid all as_of"},
-    Route{"POST", "/api/v1/workers/stop", stop_workers, "wid all as_of"},
-    Route{"GET", "/api/v1/workers/*", show_worker},
-    Route{"GET", "/api/v1/connections", list_connections, "limit cursor"},
-    Route{"GET", "/metrics", show_metrics, kAnyName},
-    Route{"GET", "/stats", show_stats, kAnyName},
-    Route{"GET", "/health", show_health, kAnyName},
-    Route{"GET", "/health/leader", show_health_of_leader, kAnyName},
+    Route{kView, "GET", "/api/v1/finished/*", Owned{kFinishedOwner, show_finished_job}},
+    Route{kView, "GET", "/api/v1/cron", Cut{list_cron}, "limit cursor"},
+    Route{kPush, "POST", "/api/v1/cron/*/run", Owned{kCronOwner, run_cron}},
+    Route{kOperate, "POST", "/api/v1/cron/*/pause", Owned{kCronOwner, pause_cron}},
+    Route{kOperate, "POST", "/api/v1/cron/*/resume", Owned{kCronOwner, resume_cron}},
+    Route{kView, "GET", "/api/v1/cron/*", Owned{kCronOwner, show_cron}},
+    Route{kView, "GET", "/api/v1/throttles", Whole{list_throttles}, "limit cursor"},
+    Route{kView, "GET", "/api/v1/throttle-rules", Whole{list_throttle_rules}, "limit cursor"},
+    Route{kOperate, "POST", "/api/v1/throttles/*/set", OfQueue{set_throttle}, kLimitNames},
+    Route{kOperate, "POST", "/api/v1/throttles/*/reset", OfQueue{reset_throttle}},
+    Route{kView, "GET", "/api/v1/throttles/*", OfQueue{show_throttle_of}},
+    Route{kView, "GET", "/api/v1/locks", Cut{list_locks}, "limit cursor queue type"},
+    Route{kOperate, "POST", "/api/v1/locks/*/free", Owned{kJobOwner, free_lock}},
+    Route{kView, "GET", "/api/v1/batches", Whole{list_batches}, "state parent limit cursor"},
+    Route{kOperate, "POST", "/api/v1/batches/*/retry", Whole{retry_batch}, kBoundNames},
+    Route{kOperate, "POST", "/api/v1/batches/*/discard", Whole{discard_batch}, kBoundNames},
+    Route{kOperate, "POST", "/api/v1/batches/*/accept", Whole{accept_batch}, "at_most"},
+    Route{kOperate, "POST", "/api/v1/batches/*/delete", Whole{delete_batch}},
+    Route{kView, "GET", "/api/v1/batches/*", Whole{show_batch}},
+    Route{kView, "GET", "/api/v1/errors", Whole{list_errors},
+          "match queue type muted limit cursor"},
+    Route{kOperate, "POST", "/api/v1/errors/*/mute", Whole{mute_error}, "seconds jobs"},
+    Route{kOperate, "POST", "/api/v1/errors/*/unmute", Whole{unmute_error}},
+    Route{kOperate, "POST", "/api/v1/errors/*/note", Whole{note_error}, "text was"},
+    Route{kView, "GET", "/api/v1/errors/*", Whole{show_error}},
+    Route{kView, "GET", "/api/v1/types", Whole{list_types}, "type"},
+    Route{kView, "GET", "/api/v1/alerts", Whole{list_alerts}},
+    Route{kAdmin, "POST", "/api/v1/alerts/*/silence", Whole{silence_alert}, "seconds"},
+    Route{kAdmin, "POST", "/api/v1/alerts/*/unsilence", Whole{unsilence_alert}},
+    Route{kAdmin, "POST", "/api/v1/alerts/*/test", Whole{test_alert}},
+    Route{kView, "GET", "/api/v1/activity", Cut{list_activity},
+          "limit cursor who from action text page target since_ms until_ms refused format"},
+    Route{kView, "GET", "/api/v1/operations", Cut{list_operations}},
+    Route{kOperate, "POST", "/api/v1/operations", Cut{start_operation}, kOperationNames},
+    Route{kOperate, "POST", "/api/v1/operations/*/cancel", Cut{cancel_operation}},
+    Route{kView, "GET", "/api/v1/operations/*", Cut{show_operation}},
+    Route{kView, "GET", "/api/v1/workers", Whole{list_workers}, "limit cursor stuck"},
+    Route{kOperate, "POST", "/api/v1/workers/quiet", Whole{quiet_workers}, "wid all as_of"},
+    Route{kOperate, "POST", "/api/v1/workers/stop", Whole{stop_workers}, "wid all as_of"},
+    Route{kView, "GET", "/api/v1/workers/*", Whole{show_worker}},
+    Route{kView, "GET", "/api/v1/connections", Whole{list_connections}, "limit cursor"},
+    Route{kView, "GET", "/metrics", Whole{show_metrics}, kAnyName},
+    Route{kView, "GET", "/stats", Whole{show_stats}, kAnyName},
+    Route{kView, "GET", "/health", Open{show_health}, kAnyName},
+    Route{kView, "GET", "/health/leader", Open{show_health_of_leader}, kAnyName},
 };
 
 /// The name that the route's `*` stands for; nullopt: the path is not one of this
@@ -220,22 +277,143 @@ Found find_route(const Request& request) {
 }
 
 Response refuse_way(const Found& found, const Request& request) {
-  return refuse_method(found.allowed, "not by " + request.method);
+  return refuse_method(found.allowed, request.method + " is not allowed here");
+}
+
+template <typename... Functions>
+struct Overloaded : Functions... {
+  using Functions::operator()...;
+};
+template <typename... Functions>
+Overloaded(Functions...) -> Overloaded<Functions...>;
+
+// ---- rights -------------------------------------------------------------------------------------
+
+/// The user needs the right for one queue at least: what it may do there is seen later.
+std::optional<Response> refuse_anywhere(const Route& route, const access::Caller& caller) {
+  if (caller.may_anywhere(route.needed)) return std::nullopt;
+  return refuse_user(caller.name(), route.needed, "any queue");
+}
+
+/// What the path alone tells.
+std::optional<Response> refuse_by_path(const Found& found, const access::Caller& caller) {
+  const access::Right needed = found.route->needed;
+  const auto refuse_whole = [&]() -> std::optional<Response> {
+    if (caller.may_everywhere(needed)) return std::nullopt;
+    return refuse_user(caller.name(), needed, "all queues");
+  };
+  const auto refuse_queue = [&]() -> std::optional<Response> {
+    if (is_type_name(found.name)) return refuse_whole();
+    if (caller.may(needed, found.name)) return std::nullopt;
+    return refuse_user(caller.name(), needed, found.name);
+  };
+  const auto refuse_part = [&] { return refuse_anywhere(*found.route, caller); };
+  return std::visit(Overloaded{[](const Open&) { return std::optional<Response>(); },
+                               [&](const Whole&) { return refuse_whole(); },
+                               [&](const OfQueue&) { return refuse_queue(); },
+                               [&](const Owned&) { return refuse_part(); },
+                               [&](const Cut&) { return refuse_part(); },
+                               [&](const CutByQueues&) { return refuse_part(); }},
+                    found.route->reach);
+}
+
+/// A job is moved to no queue without the right for that one, too.
+std::optional<Response> refuse_target(const Route& route, const Request& request) {
+  const std::string to = read_text(request.members, "to");
+  if (to.empty() || request.caller.may(route.needed, to)) return std::nullopt;
+  return refuse_user(request.caller.name(), route.needed, to);
+}
+
+Response handle_owned(const Owned& owned, access::Right needed, const Call& call) {
+  const access::Caller& caller = call.request.caller;
+  const std::optional<std::string> queue = owned.owner->queue_of(call);
+  if (!queue) return owned.owner->say_gone(call);
+  if (caller.may(needed, *queue)) return owned.handle(call);
+  if (!caller.may(access::Right::kView, *queue)) return owned.owner->say_gone(call);
+  return refuse_user(caller.name(), needed, *queue);
+}
+
+/// A request that waits for the walk over the queues. It has copies of what does not live so long.
+struct Waiting {
+  Site& site;
+  Request request;
+  SystemFacts system;
+  ScopedHandler handle;
+  ScopeWalk walk;
+};
+
+// Shared by the copies of a function: it can only have what can be copied.
+Response handle_with_queues(const std::shared_ptr<Waiting>& waiting, Time now) {
+  if (!waiting->walk.work(waiting->site.broker.view(), now)) {
+    return {.go_on = [waiting](Time then) { return handle_with_queues(waiting, then); }};
+  }
+  const Moment moment{.now = now, .system = waiting->system};
+  const Call call{.site = waiting->site,
+                  .request = waiting->request,
+                  .moment = moment,
+                  .name = find_route(waiting->request).name};
+  return waiting->handle(call, waiting->walk.queues());
+}
+
+Response handle_cut(const CutByQueues& cut, Scope scope, const Call& call) {
+  ScopeWalk walk(std::move(scope));
+  if (walk.work(call.site.broker.view(), call.moment.now)) return cut.handle(call, walk.queues());
+  Waiting waiting{.site = call.site,
+                  .request = call.request,
+                  .system = call.moment.system,
+                  .handle = cut.handle,
+                  .walk = std::move(walk)};
+  // Shared: see above.
+  auto shared = std::make_shared<Waiting>(std::move(waiting));
+  return {.go_on = [shared](Time now) { return handle_with_queues(shared, now); }};
+}
+
+Response handle(const Route& route, const Call& call) {
+  const auto scope = [&] { return Scope(call.request.caller, route.needed); };
+  return std::visit(
+      Overloaded{[&](const Open& open) { return open.handle(call); },
+                 [&](const Whole& whole) { return whole.handle(call); },
+                 [&](const OfQueue& of_queue) { return of_queue.handle(call); },
+                 [&](const Owned& owned) { return handle_owned(owned, route.needed, call); },
+                 [&](const Cut& cut) { return cut.handle(call, scope()); },
+                 [&](const CutByQueues& cut) { return handle_cut(cut, scope(), call); }},
+      route.reach);
 }
 
 }  // namespace
+
+NamedPath path_of(const Request& request) {
+  Found found = find_route(request);
+  if (found.route == nullptr) return {};
+  return {.pattern = found.route->path, .name = std::move(found.name)};
+}
+
+std::vector<RouteRight> route_rights() {
+  std::vector<RouteRight> rows;
+  for (const Route& route : kRoutes) {
+    const std::string_view where = std::visit(
+        Overloaded{[](const Open&) { return "nobody"; }, [](const Whole&) { return "all queues"; },
+                   [](const OfQueue&) { return "this queue"; },
+                   [](const Owned&) { return "its queue"; }, [](const Cut&) { return "any queue"; },
+                   [](const CutByQueues&) { return "any queue"; }},
+        route.reach);
+    rows.push_back({route.needed, route.method, route.path, where});
+  }
+  return rows;
+}
 
 std::optional<Response> prepare(const Site& site, Request& request) {
   const Found found = find_route(request);
   if (found.route == nullptr) {
     return found.allowed.empty() ? refuse(404, "no such page") : refuse_way(found, request);
   }
+  if (auto refused = refuse_by_path(found, request.caller)) return refused;
   std::optional<Problem> problem = find_unknown_parameter(*found.route, request);
   if (!problem && is_change(request)) {
     problem =
         found.route->read ? found.route->read(site, request) : take_members(*found.route, request);
   }
-  return problem ? std::optional(refuse(400, problem->text)) : std::nullopt;
+  return problem ? std::optional(refuse(400, problem->text)) : refuse_target(*found.route, request);
 }
 
 Response answer(Site& site, const Request& request, const Moment& moment) {
@@ -254,7 +432,7 @@ Response answer(Site& site, const Request& request, const Moment& moment) {
   CHECK(found.route != nullptr);
   const Call call{
       .site = site, .request = request, .moment = moment, .name = std::move(found.name)};
-  Response response = found.route->handle(call);
+  Response response = handle(*found.route, call);
   // Programs push all the time: that is no news. What a person pushes is.
   const std::string_view path = found.route->path;
   const bool is_news = !has_job(path) || (path == kPushPath && is_from_page(request));

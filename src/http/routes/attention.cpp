@@ -26,16 +26,22 @@ std::string share_now(const Trend& trend) {
   return concat(percent_of(now.failed / now.processed), " % in the last 30 seconds");
 }
 
+/// This process has run for both of the spans that are compared.
+bool has_run_before(const Site& site, Time now) {
+  return now - site.facts.started_at >= 2 * kGrowthSpan;
+}
+
 /// Failures of the last five minutes against the five before.
-void look_at_failures(const Trend& trend, std::vector<Concern>& found) {
+void look_at_failures(const Trend& trend, bool has_run_before, std::vector<Concern>& found) {
   constexpr double kWorthMention = 0.05;  // a second
   const Trend::Rates now = trend.rates_between(5min, 0min);
   const Trend::Rates before = trend.rates_between(10min, 5min);
   // A single failure among few runs is a large share, and not worth a word.
   if (now.failed < kWorthMention) return;
   const double share = now.processed > 0 ? now.failed / now.processed : 1;
-  const bool grows = now.failed > 2 * before.failed;
   const bool had_runs = before.processed > 0;
+  // While no server ran, no run failed.
+  const bool grows = has_run_before && now.failed > 2 * before.failed;
   if (!grows && share < 0.5) return;
   std::string percent = percent_of(share);
   if (percent.starts_with('l')) percent.front() = 'L';
@@ -43,8 +49,7 @@ void look_at_failures(const Trend& trend, std::vector<Concern>& found) {
       {.level = share >= 0.5 ? Level::kTrouble : Level::kNotice,
        .kind = "failures",
        .text = concat(percent, " % of runs failed in the last 5 minutes",
-                      grows && had_runs ? ", more than before" : "", " (", share_now(trend), ")"),
-       .queue = {}});
+                      grows && had_runs ? ", more than before" : "", " (", share_now(trend), ")")});
 }
 
 void look_at_room(const SystemFacts& system, std::vector<Concern>& found) {
@@ -57,8 +62,7 @@ void look_at_room(const SystemFacts& system, std::vector<Concern>& found) {
       found.push_back({.level = left < kRoomLow / 2 ? Level::kTrouble : Level::kNotice,
                        .kind = "disk",
                        .text = concat("Only ", static_cast<int>(left * 100),
-                                      " % of the journal's disk is free"),
-                       .queue = {}});
+                                      " % of the journal's disk is free")});
     }
   }
   if (system.memory_total_bytes > 0) {
@@ -67,8 +71,7 @@ void look_at_room(const SystemFacts& system, std::vector<Concern>& found) {
       found.push_back({.level = Level::kTrouble,
                        .kind = "memory",
                        .text = concat("The server uses ", static_cast<int>(used * 100),
-                                      " % of the machine's memory"),
-                       .queue = {}});
+                                      " % of the machine's memory")});
     }
   }
 }
@@ -82,8 +85,7 @@ void look_at_limit(const Broker& broker, std::vector<Concern>& found) {
   found.push_back({.level = Level::kTrouble,
                    .kind = "memory",
                    .text = concat("Jobs use ", needed / (limit / 100 + 1),
-                                  " % of --memory-limit; at 100 % new jobs are refused"),
-                   .queue = {}});
+                                  " % of --memory-limit; at 100 % new jobs are refused")});
 }
 
 void look_at_bodies(const View& view, std::vector<Concern>& found) {
@@ -92,11 +94,10 @@ void look_at_bodies(const View& view, std::vector<Concern>& found) {
   const std::uint64_t aside = std::min(unreadable, view.tally().jobs_set_aside);
   const auto add = [&found](std::uint64_t jobs, const char* kind, std::string_view end) {
     if (jobs == 0) return;
-    found.push_back(
-        {.level = Level::kTrouble,
-         .kind = kind,
-         .text = concat("The ", jobs == 1 ? "body" : "bodies", " of ", count_of(jobs, "job"), end),
-         .queue = {}});
+    found.push_back({.level = Level::kTrouble,
+                     .kind = kind,
+                     .text = concat("The ", jobs == 1 ? "body" : "bodies", " of ",
+                                    count_of(jobs, "job"), end)});
   };
   add(unreadable - aside, "bodies", " could not be read from the journal");
   add(aside, "bodies_awaited",
@@ -135,7 +136,6 @@ std::size_t look_at_workers(const Site& site, Time now, std::vector<Concern>& fo
          .text = concat(is_connected ? "is likely stuck: " : "is gone or likely stuck: ",
                         count_of(stuck.jobs, "job"), ", none finished for ",
                         length_of(now - stuck.since)),
-         .queue = {},
          .wid = wid,
          .worker = is_connected && !worker->second.hostname.empty()
                        ? concat(worker->second.hostname, ":", worker->second.pid)
@@ -152,8 +152,7 @@ void look_at_left_jobs(const Site& site, Time now, std::vector<Concern>& found) 
                    .text = concat(count_of(left.jobs, "job"), left.jobs == 1 ? " is" : " are",
                                   " held by disconnected clients without a wid; the last times out "
                                   "in ",
-                                  length_of(left.ends - now)),
-                   .queue = {}});
+                                  length_of(left.ends - now))});
 }
 
 /// How often an error came in the last `kGrowthSpan`, and in the one before. `ends`: after the
@@ -172,6 +171,7 @@ std::pair<std::uint64_t, std::uint64_t> counts_of(const FailureSeries& failures,
 
 /// Returns how many more than `kConcernsOfKindMax` there are.
 std::size_t look_at_errors(const Site& site, Time now, std::vector<Concern>& found) {
+  if (!has_run_before(site, now)) return 0;
   const View& view = site.broker.view();
   const std::vector<std::uint64_t> groups = site.failures.groups_since(now - kGrowthSpan);
   std::size_t count = 0;
@@ -188,7 +188,6 @@ std::size_t look_at_errors(const Site& site, Time now, std::vector<Concern>& fou
                      .text = concat(name.type.empty() ? name.message : name.type, " occurred ",
                                     count_of(now_count, "time"), " in the last 5 minutes, up from ",
                                     grouped(before), " in the 5 minutes before"),
-                     .queue = {},
                      .error = hex(groups[i])});
   }
   return count - std::min(count, kConcernsOfKindMax);
@@ -305,7 +304,7 @@ bool Inspection::look_at_queues(const Site& site, Time now,
                                 std::size_t count) {
   const auto look = [&](const Queue& queue) {
     // Most queues of a large server are empty: nothing else is asked of them.
-    if (queue.ready.empty()) return;
+    if (queue.ready.empty() || (queues_ && !queues_->has(queue))) return;
     const QueueFigures figures = figures_of(queue, site.broker.view(), now);
     look_at_queue(figures, site, now);
     if (also) also(figures);
@@ -321,29 +320,27 @@ Situation Inspection::conclude(const Site& site, const Moment& moment) const {
   if (site.traffic().is_stalled) {
     found.push_back({.level = Level::kTrouble,
                      .kind = "stalled",
-                     .text = "The journal's disk does not respond, and no change is answered",
-                     .queue = {}});
+                     .text = "The journal's disk does not respond, and no change is answered"});
   }
   if (site.broker.refuses_jobs()) {
-    found.push_back({.level = Level::kTrouble,
-                     .kind = "full",
-                     .text = text_of_fullness(site.broker),
-                     .queue = {}});
+    found.push_back(
+        {.level = Level::kTrouble, .kind = "full", .text = text_of_fullness(site.broker)});
   }
   if (site.traffic().is_draining) {
     found.push_back(
         {.level = Level::kNotice,
          .kind = "draining",
-         .text = "Drain mode (SIGUSR1): puts over beanstalk are refused until a restart",
-         .queue = {}});
+         .text = "Drain mode (SIGUSR1): puts over beanstalk are refused until a restart"});
   }
-  look_at_bodies(site.broker.view(), found);
-  look_at_limit(site.broker, found);
-  look_at_room(moment.system, found);
-  look_at_failures(site.trend, found);
-  situation.left_out += look_at_errors(site, moment.now, found);
-  situation.left_out += look_at_workers(site, moment.now, found);
-  look_at_left_jobs(site, moment.now, found);
+  if (!queues_ || queues_->is_all()) {
+    look_at_bodies(site.broker.view(), found);
+    look_at_limit(site.broker, found);
+    look_at_room(moment.system, found);
+    look_at_failures(site.trend, has_run_before(site, moment.now), found);
+    situation.left_out += look_at_errors(site, moment.now, found);
+    situation.left_out += look_at_workers(site, moment.now, found);
+    look_at_left_jobs(site, moment.now, found);
+  }
   for (const Backlog& each : growing_.longest) found.push_back(show_growing(each, site.broker));
   const auto is_trouble = [](const Concern& each) { return each.level == Level::kTrouble; };
   situation.troubles +=

@@ -2,11 +2,13 @@
 
 #include <array>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "http/routes/queue_view.hpp"
+#include "http/routes/scope.hpp"
 #include "http/routes/site.hpp"
 
 namespace millrace::http {
@@ -19,7 +21,7 @@ struct Concern {
   std::string kind;  ///< a word for programs: `abandoned`, `paused`, ...
   std::string text;  ///< a sentence for people
   // What it is about; empty: nothing of that kind.
-  std::string queue;
+  std::string queue = {};
   std::string wid = {};
   std::string worker = {};  ///< what people call the one with the wid: `web-3:4711`
   std::string error = {};   ///< the group of failures, in hex
@@ -59,6 +61,10 @@ inline constexpr std::size_t kConcernsOfKindMax = 4;
 /// Looks for concerns, in several turns of the broker if there are many queues.
 class Inspection {
  public:
+  Inspection() = default;
+  /// Of these queues alone; of the server as a whole it tells only what stops all.
+  explicit Inspection(ScopedQueues queues) : queues_(std::move(queues)) {}
+
   /// Looks at some queues. True: these were the last.
   bool look_at_queues(const Site& site, Time now) {
     return look_at_queues(site, now, {}, QueueWalk::kQueuesATurn);
@@ -82,6 +88,7 @@ class Inspection {
 
   void look_at_queue(const QueueFigures& figures, const Site& site, Time now);
 
+  std::optional<ScopedQueues> queues_;  ///< nullopt: all
   QueueWalk walk_;
   Situation found_;  ///< without its concerns
   Backlogs abandoned_;

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
-#include <string>
 
 #include "core/model/features/job_batch.hpp"
 #include "http/kit/json.hpp"

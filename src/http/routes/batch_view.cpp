@@ -16,7 +16,7 @@ constexpr std::array kStages = {
     std::pair(BatchStage::kOpen, "open"), std::pair(BatchStage::kRunning, "running"),
     std::pair(BatchStage::kFailed, "failed"), std::pair(BatchStage::kSucceeded, "succeeded")};
 
-const char* name_of(BatchRole role) {
+const char* word_of(BatchRole role) {
   switch (role) {
     case BatchRole::kMember:
       return "member";
@@ -30,7 +30,7 @@ const char* name_of(BatchRole role) {
   return "";
 }
 
-const char* name_of(CallbackState state) {
+const char* word_of(CallbackState state) {
   switch (state) {
     case CallbackState::kNone:
       return "none";
@@ -70,9 +70,9 @@ Json show_callbacks(const JobBatch& batch, const View& view) {
   Json callbacks = Json::array();
   for (const BatchCallback& callback : added.callbacks) {
     const BatchRole role = callback.batch_role();
-    callbacks.push_back({{"role", name_of(role)},
+    callbacks.push_back({{"role", word_of(role)},
                          {"queue", callback.queue},
-                         {"state", name_of(batch.fields.callback(role))},
+                         {"state", word_of(batch.fields.callback(role))},
                          {"job", job_of(batch.fields, role)},
                          {"job_state", job_state_of(batch.fields, role, view)}});
   }
@@ -139,7 +139,7 @@ class Blocks {
   }
   void add_callback(BatchRole role) {
     if (fields_.callback(role) != CallbackState::kEnqueued) return;
-    list_.push_back({{"what", name_of(role)},
+    list_.push_back({{"what", word_of(role)},
                      {"count", 1},
                      {"batches", Json::array()},
                      {"job", job_of(fields_, role)},
@@ -220,7 +220,7 @@ BatchStage stage_of(const JobBatchFields& fields, const View& view) {
   return has_failed ? BatchStage::kFailed : BatchStage::kRunning;
 }
 
-const char* name_of(BatchStage stage) {
+const char* word_of(BatchStage stage) {
   return std::ranges::find(kStages, stage, [](const auto& each) { return each.first; })->second;
 }
 
@@ -237,7 +237,7 @@ Json row_of(const JobBatch& batch, const View& view) {
   return {{"bid", format_bid(batch.id)},
           {"parent_bid", batch.parent == 0 ? Json(nullptr) : Json(format_bid(batch.parent))},
           {"description", added.description},
-          {"state", name_of(stage_of(fields, view))},
+          {"state", word_of(stage_of(fields, view))},
           {"created_at", show_time(added.created_at, view.wall_clock())},
           {"total", fields.total},
           {"pending", fields.pending},
@@ -268,7 +268,7 @@ Json detail_of(const JobBatch& batch, const View& view) {
 Json batch_of(const Job& job, const View& view) {
   if (!job.features || job.features->batch == 0) return nullptr;
   return {{"bid", format_bid(job.features->batch)},
-          {"role", name_of(job.features->batch_role())},
+          {"role", word_of(job.features->batch_role())},
           {"is_there", view.batches().find(job.features->batch) != nullptr}};
 }
 

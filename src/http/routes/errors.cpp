@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <charconv>
 #include <vector>
 
+#include "base/number.hpp"
 #include "base/text.hpp"
 #include "core/model/failure_group.hpp"
 #include "http/kit/input.hpp"
@@ -58,14 +58,10 @@ std::string show_cursor(const FailureGroups::Place& place) {
 }
 
 std::optional<FailureGroups::Place> parse_cursor(std::string_view cursor) {
-  FailureGroups::Place place{};
-  const char* const end = cursor.data() + cursor.size();
-  const auto size = std::from_chars(cursor.data(), end, place.size);
-  if (size.ec != std::errc{} || size.ptr == end || *size.ptr != '-') return std::nullopt;
-  const auto group = parse_failure_group({size.ptr + 1, end});
-  if (!group) return std::nullopt;
-  place.group = *group;
-  return place;
+  const auto size = parse_number<std::size_t>(take_until(cursor, '-'));
+  const auto group = parse_failure_group(cursor);
+  if (!size || !group) return std::nullopt;
+  return FailureGroups::Place{.size = *size, .group = *group};
 }
 
 Outcome<ErrorSearch> read_error_search(const Request& request) {
@@ -198,24 +194,10 @@ class ErrorPage {
                           (name != nullptr && says(name->type, name->message));
     if (!is_match) return;
     steps_ += kShowSteps;
-    const auto last = call_.site.failures.last_at(place.group);
-    Json shown = {
-        {"group", hex(place.group)},
-        {"jobs", 0},
-        {"type", name == nullptr ? Json(nullptr) : Json(name->type)},
-        {"message", name == nullptr ? Json(nullptr) : Json(name->message)},
-        {"frame", nullptr},
-        {"first_at", nullptr},
-        {"last_at", last ? show_time(*last, view_.wall_clock()) : Json(nullptr)},
-        {"hours", show_hours(place.group)},
-        {"muted", show_mute(mark_of(place.group), 0, call_.moment.now, view_.wall_clock())},
-        {"note", show_note(mark_of(place.group), view_.wall_clock())},
-        {"sample", nullptr},
-        {"queues", Json::array()},
-        {"queue_count", 0},
-        {"types", Json::array()}};
-    for (const JobState state : FailureGroups::kSampled) shown[http::name_of(state)] = 0;
-    shown_.push_back(std::move(shown));
+    Json& shown = shown_.emplace_back(show(place, nullptr));
+    if (name == nullptr) return;
+    shown["type"] = name->type;
+    shown["message"] = name->message;
   }
 
   void look_at(const FailureGroups::Place& place, const FailureGroups::Group& group) {
@@ -241,8 +223,7 @@ class ErrorPage {
       if (!is_named && !says(failure.errtype, message) && !has_match(frame)) return;
     }
     steps_ += kShowSteps;
-    shown_.push_back(show(place, group));
-    Json& shown = shown_.back();
+    Json& shown = shown_.emplace_back(show(place, &group));
     shown["type"] = failure.errtype;
     shown["message"] = message;
     shown["frame"] = text_or_null(frame);
@@ -317,22 +298,30 @@ class ErrorPage {
     return types;
   }
 
+  /// What is known of it without a look at its jobs. `group`: null: no job has it.
   [[nodiscard]] Json show(const FailureGroups::Place& place,
-                          const FailureGroups::Group& group) const {
+                          const FailureGroups::Group* group) const {
     const WallClock clock = view_.wall_clock();
     // A job may have failed so more than once.
-    const Time last = call_.site.failures.last_at(place.group).value_or(group.last_at);
-    Json shown = {{"group", hex(place.group)},
-                  {"jobs", place.size},
-                  {"first_at", show_time(group.first_at, clock)},
-                  {"last_at", show_time(std::max(group.last_at, last), clock)},
-                  {"hours", show_hours(place.group)},
-                  {"muted", show_mute(mark_of(place.group), place.size, call_.moment.now, clock)},
-                  {"note", show_note(mark_of(place.group), clock)},
-                  {"sample", group.sample()},
-                  {"queue_count", group.queues.size()}};
+    const Time last = std::max(call_.site.failures.last_at(place.group).value_or(Time{}),
+                               group == nullptr ? Time{} : group->last_at);
+    Json shown = {
+        {"group", hex(place.group)},
+        {"jobs", place.size},
+        {"type", nullptr},
+        {"message", nullptr},
+        {"frame", nullptr},
+        {"first_at", group == nullptr ? Json(nullptr) : show_time(group->first_at, clock)},
+        {"last_at", show_time(last, clock)},
+        {"hours", show_hours(place.group)},
+        {"muted", show_mute(mark_of(place.group), place.size, call_.moment.now, clock)},
+        {"note", show_note(mark_of(place.group), clock)},
+        {"sample", group == nullptr ? Json(nullptr) : Json(group->sample())},
+        {"queues", Json::array()},
+        {"queue_count", group == nullptr ? 0 : group->queues.size()},
+        {"types", Json::array()}};
     for (const JobState state : FailureGroups::kSampled) {
-      shown[http::name_of(state)] = group.jobs.of(state).size();
+      shown[http::name_of(state)] = group == nullptr ? 0 : group->jobs.of(state).size();
     }
     return shown;
   }
@@ -340,7 +329,7 @@ class ErrorPage {
   /// How many failures came in each of the last 24 hours, or in fewer, if it is known for less long
   /// than that; null: they were not recorded.
   [[nodiscard]] Json show_hours(std::uint64_t group) const {
-    constexpr std::size_t kDay = 2;
+    constexpr std::size_t kDay = 3;
     constexpr std::size_t kPointsAnHour = kSpans[kDay].points / kHours;
     static_assert(kSpans[kDay].interval * kPointsAnHour == 1h);
     // With the interval that has not ended.

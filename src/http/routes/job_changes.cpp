@@ -1,7 +1,6 @@
 #include <memory>
 #include <set>
 
-#include "base/check.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
 #include "http/kit/input.hpp"
@@ -106,6 +105,11 @@ Outcome<std::vector<JobId>> read_ids(const Json& members) {
   return ids;
 }
 
+/// Of a job: null where there is none.
+bool is_seen(const Queue* queue, const access::Caller& caller) {
+  return queue != nullptr && caller.may(access::Right::kView, queue->name);
+}
+
 /// "1, 2, 3 and 7 more"
 std::string list_of(const std::vector<JobId>& ids) {
   constexpr std::size_t kShownMax = 10;
@@ -124,7 +128,7 @@ std::string with_jid(std::string_view json, std::string_view jid, bool has_membe
 }
 
 std::optional<Problem> begin_long_push(const Site& site, Request& request) {
-  request.long_push = site.push_in_parts();
+  request.long_push = site.push_in_parts(request.caller);
   const Result<Done, PushRefusal> read = request.long_push->read(request.body);
   // It is in the other form now.
   request.body = std::string();
@@ -180,6 +184,8 @@ Response refuse_push(const PushRefusal& refused) {
       return refuse(400, refused.text);
     case PushRefusal::Reason::kNotUnique:
       return refuse(409, refused.text, "not_unique");
+    case PushRefusal::Reason::kNotAllowed:
+      return refuse(403, refused.text, kNotAllowed);
     case PushRefusal::Reason::kNoRoom:
     case PushRefusal::Reason::kStopping:
       break;
@@ -203,7 +209,7 @@ Response delete_job(const Call& call) {
   return change_one(call, Mutation::Action::kDiscard);
 }
 
-Response change_jobs(const Call& call) {
+Response change_jobs(const Call& call, const Scope& scope) {
   const Json& members = call.request.members;
   const auto action = parse_action(read_text(members, "action"));
   if (!action) return refuse(400, "action is not retry, kill, move or delete");
@@ -217,10 +223,13 @@ Response change_jobs(const Call& call) {
   std::uint64_t changed = 0;
   std::uint64_t gone = 0;
   for (const JobId id : *ids) {
-    const Job* job = call.site.broker.view().jobs().find(id);
-    if (job == nullptr) {
+    const View& view = call.site.broker.view();
+    const Job* job = view.jobs().find(id);
+    const Queue* const queue = job == nullptr ? nullptr : &view.queues().at(job->queue);
+    const bool is_in_scope = queue != nullptr && scope.has(queue->name);
+    if (!is_in_scope && !is_seen(queue, call.request.caller)) {
       ++gone;
-    } else if (is_meant(*job, *seen) && change(call, *job, wanted)) {
+    } else if (is_in_scope && is_meant(*job, *seen) && change(call, *job, wanted)) {
       ++changed;
     }
   }
@@ -259,7 +268,7 @@ std::optional<Problem> prepare_check(const Site& site, Request& request) {
   return begin_long_push(site, request);
 }
 
-Response check_job(const Call& call) {
+Response check_job(const Call& call, const Scope& /* a check is of no queue */) {
   // Shared: functions that can be copied have it.
   const std::shared_ptr<PushInParts> push = call.request.long_push;
   push->begin(call.moment.now);
@@ -272,10 +281,10 @@ Response check_job(const Call& call) {
       .meanwhile = [push] { push->make(); }};
 }
 
-Response push_job(const Call& call) {
+Response push_job(const Call& call, const Scope& /* the pusher looks */) {
   if (call.request.long_push) return make_long_push(call);
   const std::string& body = call.request.body;
-  return say_pushed(call.site, call.site.push(body, call.moment.now), body);
+  return say_pushed(call.site, call.site.push(body, call.moment.now, call.request.caller), body);
 }
 
 }  // namespace millrace::http

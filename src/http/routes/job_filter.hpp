@@ -14,8 +14,7 @@
 
 namespace millrace::http {
 
-/// Which jobs a client looks for: those to which all members apply. A member that is there is never
-/// empty and never zero.
+/// Which jobs a client looks for: those to which all members apply. Texts are never empty.
 struct JobFilter {
   using Text = std::optional<std::string>;
   using Number = std::optional<std::uint64_t>;
@@ -35,6 +34,12 @@ struct JobFilter {
   /// wall clock.
   Number failed_since_ms;
   Number failed_until_ms;
+  Text q;  ///< see `parse_query`. The next members occur in its terms alone
+  Number younger_than_s;
+  Number attempts_over;  ///< it was run more often than that
+  Number attempts_under;
+  Number failed_before_s;  ///< its last run that ended badly did so at least so long ago
+  Number failed_within_s;
 
   bool operator==(const JobFilter&) const = default;
   [[nodiscard]] bool is_empty() const { return *this == JobFilter{}; }
@@ -53,7 +58,12 @@ inline constexpr std::size_t kFilterBytesMax = 1024;
 [[nodiscard]] bool is_wanted(std::string_view name, std::string_view wanted);
 
 /// The problem with the length or the encoding of a value, as a line for a person.
-[[nodiscard]] std::optional<Problem> check_filter_text(const char* name, std::string_view text);
+[[nodiscard]] std::optional<Problem> check_filter_text(std::string_view name,
+                                                       std::string_view text);
+
+/// The problem with the value of the member of that name, as a line for a person.
+[[nodiscard]] std::optional<Problem> check_filter_member(std::string_view name,
+                                                         std::string_view text);
 
 /// Reads the members of the same names. The problem is a line for a person. An empty member is
 /// refused: if it were ignored, every job would match.
@@ -74,9 +84,16 @@ inline constexpr std::size_t kFilterBytesMax = 1024;
 /// The group of failures (`ScanOrder::group`); 0: none is asked for.
 [[nodiscard]] std::uint64_t group_of(const JobFilter& filter);
 
-/// The filter as a function; empty: all jobs match. It does not look at `bid`: walks do, by
-/// `ScanOrder::batch`. What `reading` refers to must outlive it. A job about which its steps did
-/// not suffice is to be asked about again before any other one.
+/// What the filter reads of jobs.
+struct FilterReads {
+  bool bodies = false;     ///< all of them
+  bool summaries = false;  ///< the jid or the type, which are in the bodies of beanstalk jobs
+  bool only_jids = false;
+};
+[[nodiscard]] FilterReads reads_of(const JobFilter& filter);
+
+/// The filter as a function; empty: all jobs match. What `reading` refers to must outlive it. A job
+/// about which its steps did not suffice is to be asked about again before any other one.
 [[nodiscard]] JobMatcher make_matcher(const JobFilter& filter, const JobReading& reading, Time now);
 
 }  // namespace millrace::http

@@ -14,6 +14,7 @@
 #include "http/kit/text.hpp"
 #include "http/routes/batch_view.hpp"
 #include "http/routes/features/throttle_view.hpp"
+#include "http/routes/handlers.hpp"
 
 namespace millrace::http {
 namespace {
@@ -193,12 +194,12 @@ Json body_of(std::string_view body) {
 
 }  // namespace
 
-Json show_counts(const View& view) {
-  return {{"ready", view.orders().count(JobState::kReady)},
-          {"reserved", view.orders().count(JobState::kReserved)},
-          {"scheduled", view.orders().count(JobState::kScheduled)},
-          {"retrying", view.orders().count(JobState::kRetrying)},
-          {"dead", view.orders().count(JobState::kDead)}};
+Json show_counts(const View& view, const ScopedQueues& queues) {
+  return {{"ready", queues.count(JobState::kReady, view)},
+          {"reserved", queues.count(JobState::kReserved, view)},
+          {"scheduled", queues.count(JobState::kScheduled, view)},
+          {"retrying", queues.count(JobState::kRetrying, view)},
+          {"dead", queues.count(JobState::kDead, view)}};
 }
 
 Json row_of(const Job& job, const Site& site) {
@@ -251,6 +252,7 @@ std::string write_detail(const Job& job, const Site& site, Time now) {
   detail["batch"] = batch_of(job, site.broker.view());
   const CronEntry* const entry = site.broker.view().cron().waits_for(job.id);
   detail["cron"] = entry == nullptr ? Json(nullptr) : Json(entry->id);
+  detail["last_change"] = show_last_change(site, std::to_string(job.id), {"jobs", "locks"});
   const Tallies tallies = job.tallies();
   detail["tallies"] = {{"reserves", tallies.reserves},
                        {"timeouts", tallies.timeouts},
@@ -315,9 +317,19 @@ WorkUnitFormat::Name name_of(const FinishedJob& job, const WorkUnitFormat& forma
 Json show_finished(const FinishedJob& job, const Site& site) {
   const WallClock clock = site.broker.view().wall_clock();
   const WorkUnitFormat::Name name = name_of(job, site.format);
+  // It may have come since the fleet was looked at, or have left.
   const Workers& workers = site.broker.view().workers();
-  const auto worker = workers.find(std::string(job.wid()));
-  const bool is_known = worker != workers.end();
+  const auto live = workers.find(std::string(job.wid()));
+  const Fleet::Known* const left = site.fleet.find(job.wid());
+  Json hostname;
+  Json pid;
+  if (live != workers.end()) {
+    hostname = live->second.hostname;
+    pid = live->second.pid;
+  } else if (left != nullptr) {
+    hostname = left->hostname;
+    pid = left->pid;
+  }
   return {{"id", job.id},
           {"jid", name.jid},
           {"type", name.jobtype},
@@ -329,8 +341,8 @@ Json show_finished(const FinishedJob& job, const Site& site) {
           {"began_at", show_time(job.began_at, clock)},
           {"ended_at", show_time(job.ended_at, clock)},
           {"wid", text_or_null(job.wid())},
-          {"hostname", is_known ? Json(worker->second.hostname) : Json(nullptr)},
-          {"pid", is_known ? Json(worker->second.pid) : Json(nullptr)},
+          {"hostname", std::move(hostname)},
+          {"pid", std::move(pid)},
           {"client", job.client == 0 ? Json(nullptr) : Json(job.client)},
           {"runs", job.reserves}};
 }
@@ -338,6 +350,7 @@ Json show_finished(const FinishedJob& job, const Site& site) {
 Json show_whole_finished(const FinishedJob& job, const Site& site) {
   Json detail = show_finished(job, site);
   detail["attempts"] = show_attempts(job.attempts.get(), nullptr, site.broker.view().wall_clock());
+  detail["last_change"] = show_last_change(site, std::to_string(job.id), {"jobs", "locks"});
   detail["cron"] = nullptr;
   site.broker.view().cron().each([&](const CronEntry& entry) {
     if (std::ranges::find(entry.runs, job.id, &CronRun::job) != entry.runs.end()) {

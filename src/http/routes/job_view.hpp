@@ -6,6 +6,7 @@
 #include "core/state/features/finished_jobs.hpp"
 #include "http/kit/json.hpp"
 #include "http/routes/job_filter.hpp"
+#include "http/routes/scope.hpp"
 #include "http/routes/site.hpp"
 
 /// How a job is shown.
@@ -23,7 +24,7 @@ namespace millrace::http {
 }
 
 /// How many jobs there are in each state.
-[[nodiscard]] Json show_counts(const View& view);
+[[nodiscard]] Json show_counts(const View& view, const ScopedQueues& queues);
 
 inline constexpr std::size_t kBodyShownBytesMax = 256 * 1024;
 

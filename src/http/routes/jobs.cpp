@@ -63,22 +63,26 @@ Outcome<Search> read_search(const Request& request) {
 }
 
 /// A search for a jid alone is cheap: of a pushed job it reads nothing else.
-std::size_t steps_of(const JobFilter& filter) {
-  const bool is_cheap = filter.id && !filter.type && !filter.text && !filter.arg;
-  return is_cheap ? kJidSearchSteps : kSearchSteps;
+std::size_t steps_of(const FilterReads& reads) {
+  return reads.only_jids ? kJidSearchSteps : kSearchSteps;
 }
 
 /// A walk from the cursor on over the jobs that match, in as many turns as it takes.
 class JobWalk {
  public:
-  JobWalk(const Call& call, const Search& search)
+  JobWalk(const Call& call, const Search& search, const ScopedQueues& queues)
       : view_(call.site.broker.view()),
+        queues_(queues),
         order_(search.order),
         after_(search.after),
         matches_(make_matcher(search.filter, body_reading(call.site), call.moment.now)),
-        reads_all_(search.filter.text || search.filter.arg),
-        reads_put_(search.filter.id || search.filter.type || search.wants_breakdown),
-        steps_left_(steps_of(search.filter)) {}
+        reads_(reads_of(search.filter)),
+        steps_left_(steps_of(reads_)) {
+    reads_.summaries |= search.wants_breakdown;
+    if (order_.queue.empty() && order_.queues.empty()) order_.queue = queues_.only(view_);
+    // As if there was no such queue.
+    is_at_end_ = !order_.queue.empty() && !queues_.scope().has(order_.queue);
+  }
 
   /// One turn. Goes on until `found` answers false for a job. True: the walk is over.
   bool work(const std::function<bool(const Job&)>& found) {
@@ -86,7 +90,8 @@ class JobWalk {
     bool should_continue = true;
     if (const JobId id = std::exchange(asked_, 0); id != 0) {
       const Job* job = view_.jobs().find(id);
-      should_continue = job == nullptr || job->state != order_.state || look_at(*job, steps, found);
+      should_continue = job == nullptr || job->state != order_.state || !is_seen(*job) ||
+                        look_at(*job, steps, found);
     }
     if (should_continue && steps_left_ > 0 && !is_at_end_) scan(steps, found);
     return asked_ == 0;
@@ -94,26 +99,43 @@ class JobWalk {
 
   [[nodiscard]] JobState state() const { return order_.state; }
 
+  [[nodiscard]] const ScopedQueues& queues() const { return queues_; }
+
   [[nodiscard]] Json progress() const {
     return {{"looked_at", looked_at_},
-            {"to_look_at", view_.jobs().scan_length(order_)},
+            {"to_look_at", queues_.is_all() ? view_.jobs().scan_length(order_) : seen_length()},
             {"next", is_at_end_ ? Json(nullptr) : Json(show_place(*after_))}};
   }
 
  private:
   using Found = std::function<bool(const Job&)>;
 
+  /// The others are not counted: nobody learns how many they are.
+  [[nodiscard]] std::uint64_t seen_length() const {
+    const bool is_of_queue =
+        !order_.queue.empty() && !order_.is_by_id() && order_.state != JobState::kReserved;
+    if (is_of_queue && queues_.scope().has(order_.queue)) return view_.jobs().scan_length(order_);
+    return is_at_end_ ? looked_at_ : std::max(looked_at_, queues_.count(order_.state, view_));
+  }
+
   void scan(Steps& steps, const Found& found) {
+    std::uint64_t seen = 0;
     const ScanEnd end = view_.jobs().scan(order_, after_, steps_left_, [&](const Job& job) {
-      const bool is_read = reads_all_ || (reads_put_ && job.kind == JobKind::kBytes);
+      if (!is_seen(job)) return true;
+      ++seen;
+      const bool is_read = reads_.bodies || (reads_.summaries && job.kind == JobKind::kBytes);
       // Bodies may have to be read from the disk: a request is bounded by their bytes too.
       if (is_read) read_bytes_ += job.body_bytes;
       return look_at(job, steps, found);
     });
-    looked_at_ += end.jobs;
+    looked_at_ += queues_.is_all() ? end.jobs : seen;
     steps_left_ -= std::min(steps_left_, end.jobs);
     after_ = end.next;
     is_at_end_ = !end.next;
+  }
+
+  [[nodiscard]] bool is_seen(const Job& job) const {
+    return queues_.is_all() || queues_.has(view_.queues().at(job.queue));
   }
 
   bool look_at(const Job& job, Steps& steps, const Found& found) {
@@ -126,14 +148,14 @@ class JobWalk {
   }
 
   const View& view_;
+  ScopedQueues queues_;
   ScanOrder order_;
   std::optional<ScanPlace> after_;
   JobMatcher matches_;
-  bool reads_all_;
-  bool reads_put_;  ///< the jid and the type of a beanstalk job may be in its body
+  FilterReads reads_;
   std::size_t steps_left_;
   std::size_t read_bytes_ = 0;
-  std::size_t looked_at_ = 0;
+  std::uint64_t looked_at_ = 0;
   JobId asked_ = 0;  ///< the job that the next turn begins with; 0: none
   bool is_at_end_ = false;
 };
@@ -154,7 +176,7 @@ Response go_on_listing(const std::shared_ptr<Listing>& listing) {
   });
   if (!is_over) return {.go_on = [listing](Time) { return go_on_listing(listing); }};
   Json page{{"state", name_of(listing->walk.state())}, {"jobs", std::move(listing->rows)}};
-  page["counts"] = show_counts(listing->site.broker.view());
+  page["counts"] = show_counts(listing->site.broker.view(), listing->walk.queues());
   page.update(listing->walk.progress());
   return {.body = dump(page)};
 }
@@ -220,13 +242,20 @@ Response go_on_counting(const std::shared_ptr<Counting>& counting) {
 
 /// A search for the jobs of one jid.
 struct Finding {
-  explicit Finding(const Call& call)
+  Finding(const Call& call, const ScopedQueues& in_scope)
       : site(call.site),
+        queues(in_scope),
         jid(call.name),
         hash(site.format.hash_of_name(jid)),
         // One further, to know whether there are more.
         ids(site.broker.view().jobs().named(hash, kNamesakesShownMax + 1)),
         ended_to(site.broker.view().finished().end()) {
+    const View& view = site.broker.view();
+    if (!queues.is_all()) {
+      std::erase_if(ids, [&](JobId id) {
+        return !queues.has(view.queues().at(view.jobs().find_unread(id)->queue));
+      });
+    }
     has_more = ids.size() > kNamesakesShownMax;
     if (has_more) ids.pop_back();
     // The first one is taken from the end.
@@ -240,7 +269,8 @@ struct Finding {
     const View& view = site.broker.view();
     for (std::size_t bytes = 0; !ids.empty() && bytes < kNamesakesBytes; ids.pop_back()) {
       const Job* job = view.jobs().find(ids.back());
-      if (job == nullptr) continue;
+      // It may have been moved meanwhile.
+      if (job == nullptr || !queues.has(view.queues().at(job->queue))) continue;
       bytes += job->body_bytes;
       // Another jid may have the same hash.
       if (site.format.identify(*job).jid == jid) rows.push_back(row_of(*job, site));
@@ -249,6 +279,7 @@ struct Finding {
   }
 
   Site& site;
+  ScopedQueues queues;
   std::string jid;
   std::uint32_t hash;
   std::vector<JobId> ids;  ///< not looked at yet
@@ -261,6 +292,7 @@ Json finished_of(const Finding& finding, Time now) {
   Json rows = Json::array();
   finding.site.broker.view().finished().each_named(
       finding.hash, kNamesakesShownMax, now, [&](const FinishedJob& job) {
+        if (!finding.queues.scope().has(job.queue())) return;
         if (name_of(job, finding.site.format).jid == finding.jid)
           rows.push_back(show_finished(job, finding.site));
       });
@@ -276,7 +308,7 @@ Response go_on_finding(const std::shared_ptr<Finding>& finding, Time now) {
                         {"has_more", finding->has_more},
                         {"finished", finished_of(*finding, now)},
                         {"finished_since", show_kept_since(finding->site.broker.view(), now)},
-                        {"counts", show_counts(finding->site.broker.view())}})};
+                        {"counts", show_counts(finding->site.broker.view(), finding->queues)}})};
 }
 
 /// A body of megabytes, which is copied outside of the broker's thread. nullopt: it is to be
@@ -297,42 +329,52 @@ const Job* find_job(const Call& call) {
   return id ? call.site.broker.view().jobs().find(*id) : nullptr;
 }
 
+std::optional<std::string> queue_of_job(const Call& call) {
+  const View& view = call.site.broker.view();
+  const auto id = parse_number<JobId>(call.name);
+  const Job* const job = id ? view.jobs().find_unread(*id) : nullptr;
+  if (job == nullptr) return std::nullopt;
+  return view.queues().at(job->queue).name;
+}
+
 }  // namespace
+
+const Owner kJobOwner{.queue_of = queue_of_job, .say_gone = say_gone};
 
 Response say_gone(const Call& call) {
   if (!parse_number<JobId>(call.name)) return refuse(400, "that is not a job number");
   return refuse(404, "there is no such job");
 }
 
-Response list_jobs(const Call& call) {
+Response list_jobs(const Call& call, const ScopedQueues& queues) {
   const Outcome<Search> search = read_search(call.request);
   if (!search) return refuse(400, search.error().text);
   // Shared: see there.
   return go_on_listing(std::make_shared<Listing>(
-      Listing{.site = call.site, .limit = search->limit, .walk = JobWalk(call, *search)}));
+      Listing{.site = call.site, .limit = search->limit, .walk = JobWalk(call, *search, queues)}));
 }
 
-Response count_jobs(const Call& call) {
+Response count_jobs(const Call& call, const ScopedQueues& queues) {
   const Outcome<Search> search = read_search(call.request);
   if (!search) return refuse(400, search.error().text);
   const View& view = call.site.broker.view();
   Json count;
   // The server has the number: nothing need be walked.
   if (search->filter.is_empty() && !search->wants_breakdown) {
-    const std::uint64_t all = view.orders().count(search->order.state);
+    const std::uint64_t all = queues.count(search->order.state, view);
     count.update({{"matched", all}, {"looked_at", all}, {"to_look_at", all}, {"next", nullptr}});
     return {.body = dump(count)};
   }
-  Counting counting{.site = call.site, .walk = JobWalk(call, *search)};
+  Counting counting{.site = call.site, .walk = JobWalk(call, *search, queues)};
   if (search->wants_breakdown) counting.breakdown.emplace();
   // Shared: see there.
   return go_on_counting(std::make_shared<Counting>(std::move(counting)));
 }
 
-Response find_named(const Call& call) {
+Response find_named(const Call& call, const ScopedQueues& queues) {
   if (!is_utf8(call.name)) return refuse(400, "the jid is not UTF-8");
   // Shared: see there.
-  return go_on_finding(std::make_shared<Finding>(call), call.moment.now);
+  return go_on_finding(std::make_shared<Finding>(call, queues), call.moment.now);
 }
 
 Response show_job(const Call& call) {

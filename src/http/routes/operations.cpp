@@ -23,7 +23,7 @@ Outcome<std::vector<JobState>> read_states(const Json& object) {
   std::vector<JobState> states;
   for (const Json& name : *found) {
     const auto state = name.is_string() ? parse_state(name.get<std::string>()) : std::nullopt;
-    if (!state) return Problem{"states has an entry that is no state"};
+    if (!state) return Problem{"states has an entry that is not a state"};
     // They belong to their workers. One by one they can be taken away: see change_jobs.
     if (*state == JobState::kReserved) return Problem{"reserved jobs cannot be changed"};
     if (std::find(states.begin(), states.end(), *state) != states.end()) {
@@ -63,9 +63,10 @@ std::string error_in_words(const std::string& name, const View& view) {
   return message.empty() ? type : concat(type, ": ", message);
 }
 
-/// `delete retrying and dead jobs of mail with error "timeout"`
+/// `delete retrying and dead jobs of mail with error "timeout"`. `is_of_all`: else the error is not
+/// told in words, which may be those of other queues.
 std::string title_of(const std::string& action, const std::vector<JobState>& states,
-                     const JobFilter& filter, const View& view) {
+                     const JobFilter& filter, const View& view, bool is_of_all) {
   std::string title = action;
   for (const JobState& state : states) {
     const bool is_last = &state == &states.back();
@@ -76,7 +77,8 @@ std::string title_of(const std::string& action, const std::vector<JobState>& sta
   if (filter.queue) title += " of " + *filter.queue;
   JobFilter rest = filter;
   rest.queue.reset();
-  if (rest.group) title += concat(" with \"", error_in_words(*rest.group, view), "\"");
+  if (rest.group)
+    title += concat(" with \"", is_of_all ? error_in_words(*rest.group, view) : *rest.group, "\"");
   const bool has_group = std::exchange(rest.group, {}).has_value();
   if (!rest.is_empty()) title += concat(has_group ? ", " : " with ", describe(rest));
   return title;
@@ -90,25 +92,43 @@ JobMatcher only_put(JobMatcher matches) {
   };
 }
 
-std::optional<std::uint64_t> id_of(const Call& call) {
-  return parse_number<std::uint64_t>(call.name);
+/// Of jobs of queues that the user has no right for: it changes none of them.
+JobMatcher only_in(Scope scope, JobMatcher matches) {
+  return [scope = std::move(scope), matches = std::move(matches)](
+             const Job& job, const Queue& queue, Steps& steps) {
+    if (!scope.has(queue.name)) return Match::kNo;
+    return matches ? matches(job, queue, steps) : Match::kYes;
+  };
 }
 
-WallClock clock_of(const Call& call) {
-  return call.site.broker.view().wall_clock();
+/// Its own, and those of a queue that it has the right for.
+bool is_seen(const BulkChanges::Progress& progress, const Scope& scope) {
+  return scope.is_all() || progress.user == scope.user() ||
+         (!progress.queue.empty() && scope.has(progress.queue));
 }
 
-std::string show_one(const Call& call, const BulkChanges::Progress& progress) {
-  return dump(show_progress(progress, clock_of(call)));
+/// Null: there is none that the user may see.
+const BulkChanges::Progress* find_operation(const Call& call, const Scope& scope) {
+  const auto id = parse_number<std::uint64_t>(call.name);
+  const BulkChanges::Progress* const found = id ? call.site.bulks.find(*id) : nullptr;
+  return found != nullptr && is_seen(*found, scope) ? found : nullptr;
 }
 
-Response say_unknown() {
-  return refuse(404, "no such operation: only the last ones are remembered");
+/// How many jobs it has looked at, and how many there are. Who may not see all of these is told in
+/// hundredths.
+std::pair<std::uint64_t, std::uint64_t> way_of(const BulkChanges::Progress& progress,
+                                               const access::Caller& caller) {
+  const std::uint64_t all = std::max(progress.to_look_at, progress.looked_at);
+  constexpr auto kView = access::Right::kView;
+  if (progress.queue.empty() ? caller.may_everywhere(kView) : caller.may(kView, progress.queue)) {
+    return {progress.looked_at, all};
+  }
+  return {all == 0 ? 0 : progress.looked_at * 100 / all, 100};
 }
 
-}  // namespace
-
-Json show_progress(const BulkChanges::Progress& progress, WallClock clock) {
+Json show_progress(const Call& call, const BulkChanges::Progress& progress) {
+  const WallClock clock = call.site.broker.view().wall_clock();
+  const auto [looked_at, to_look_at] = way_of(progress, call.request.caller);
   const auto name = [](BulkChanges::Phase phase) {
     switch (phase) {
       case BulkChanges::Phase::kRunning:
@@ -123,12 +143,22 @@ Json show_progress(const BulkChanges::Progress& progress, WallClock clock) {
   return {{"id", progress.id},
           {"title", progress.title},
           {"phase", name(progress.phase)},
-          {"looked_at", progress.looked_at},
-          {"to_look_at", std::max(progress.to_look_at, progress.looked_at)},
+          {"looked_at", looked_at},
+          {"to_look_at", to_look_at},
           {"changed", progress.changed},
           {"started_at", show_time(progress.started_at, clock)},
           {"ended_at", show_time(progress.ended_at, clock)}};
 }
+
+std::string show_one(const Call& call, const BulkChanges::Progress& progress) {
+  return dump(show_progress(call, progress));
+}
+
+Response say_unknown() {
+  return refuse(404, "no such operation: only the last ones are remembered");
+}
+
+}  // namespace
 
 std::string show_as_of(const View& view, Time now) {
   // The page sends it back with a change: jobs that came later are not meant.
@@ -155,13 +185,14 @@ Outcome<BulkChanges::Bounds> read_bounds(const Json& members) {
 }
 
 Response begin_operation(const Call& call, BulkChanges::Request request) {
+  request.user = call.request.caller.name();
   const auto id = call.site.bulks.start(std::move(request), call.moment.now);
   // Each takes a slice of every turn, and keeps its filter.
   if (!id) return refuse(429, "too many operations are running: wait for one, or cancel it");
   return {.status = 202, .body = show_one(call, *call.site.bulks.find(*id)), .is_change = true};
 }
 
-Response start_operation(const Call& call) {
+Response start_operation(const Call& call, const Scope& scope) {
   const Json& members = call.request.members;
   const std::string name = read_text(members, "action");
   const auto action = parse_action(name);
@@ -179,6 +210,7 @@ Response start_operation(const Call& call) {
   // Ages are those at the time of the count: so they mean the jobs that were counted.
   const Time now = std::min(call.moment.now, bounds->counted_at);
   const std::string queue = queue_of(*filter);
+  if (!queue.empty() && !scope.has(queue)) return scope.refuse_for(queue);
   JobFilter rest = *filter;
   if (!queue.empty()) rest.queue.reset();
   rest.bid.reset();
@@ -186,11 +218,13 @@ Response start_operation(const Call& call) {
   // of failures that number is known.
   JobFilter unknown = rest;
   if (queue.empty() && !filter->bid) unknown.group.reset();
-  const bool is_number_known = unknown.is_empty() && (queue.empty() || !filter->bid);
+  const bool is_cut = queue.empty() && !scope.is_all();
+  const bool is_number_known = !is_cut && unknown.is_empty() && (queue.empty() || !filter->bid);
   if (*spread != Duration{} && !is_number_known && !members.contains("at_most")) {
     return refuse(400, "spread_s with this filter requires at_most, the number of jobs that match");
   }
   JobMatcher matches = make_matcher(rest, body_reading(call.site), now);
+  if (is_cut) matches = only_in(scope, std::move(matches));
   std::string target = to->empty() ? "" : " to " + *to;
   if (!to->empty() && !call.site.is_queue_name(*to, JobKind::kWorkUnit)) {
     matches = only_put(std::move(matches));
@@ -209,31 +243,32 @@ Response start_operation(const Call& call) {
              .spread = *spread,
              .matches = std::move(matches),
              .bounds = *bounds,
-             .title = title_of(name, *states, *filter, call.site.broker.view()) + target});
+             .title = title_of(name, *states, *filter, call.site.broker.view(), scope.is_all()) +
+                      target});
 }
 
-Response list_operations(const Call& call) {
+Response list_operations(const Call& call, const Scope& scope) {
   Json all = Json::array();
-  for (const auto& progress : call.site.bulks.list())
-    all.push_back(show_progress(progress, clock_of(call)));
+  for (const auto& progress : call.site.bulks.list()) {
+    if (is_seen(progress, scope)) all.push_back(show_progress(call, progress));
+  }
   return {.body = dump({{"operations", std::move(all)}})};
 }
 
-Response show_operation(const Call& call) {
-  const auto id = id_of(call);
-  const BulkChanges::Progress* progress = id ? call.site.bulks.find(*id) : nullptr;
+Response show_operation(const Call& call, const Scope& scope) {
+  const BulkChanges::Progress* const progress = find_operation(call, scope);
   if (progress == nullptr) return say_unknown();
   return {.body = show_one(call, *progress)};
 }
 
-Response cancel_operation(const Call& call) {
-  const auto id = id_of(call);
-  const BulkChanges::Progress* progress = id ? call.site.bulks.find(*id) : nullptr;
+Response cancel_operation(const Call& call, const Scope& scope) {
+  const BulkChanges::Progress* const progress = find_operation(call, scope);
   if (progress == nullptr) return say_unknown();
-  if (!call.site.bulks.cancel(*id, call.moment.now)) {
+  const std::uint64_t id = progress->id;
+  if (!call.site.bulks.cancel(id, call.moment.now)) {
     return refuse(409, "this operation has ended already");
   }
-  return {.body = show_one(call, *call.site.bulks.find(*id)), .is_change = true};
+  return {.body = show_one(call, *call.site.bulks.find(id)), .is_change = true};
 }
 
 }  // namespace millrace::http

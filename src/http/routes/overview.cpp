@@ -11,9 +11,6 @@
 namespace millrace::http {
 namespace {
 
-/// Long enough for steady numbers, short enough to show a change.
-constexpr Duration kRateSpan = 30s;
-
 /// The worst concern, which is the first, and how many more there are.
 std::string concern_sentence(const Situation& situation) {
   const std::size_t others = situation.concerns.size() + situation.left_out - 1;
@@ -23,25 +20,26 @@ std::string concern_sentence(const Situation& situation) {
                                      others == 1 ? " more issue." : " more issues."));
 }
 
-std::string health_sentence(const Site& site, const Situation& situation) {
+std::string health_sentence(const Site& site, const Situation& situation,
+                            const ScopedQueues& in_scope) {
   if (!situation.concerns.empty()) return concern_sentence(situation);
   const View& view = site.broker.view();
-  const std::uint64_t ready = view.orders().count(JobState::kReady);
-  const std::uint64_t reserved = view.orders().count(JobState::kReserved);
+  const std::uint64_t ready = in_scope.count(JobState::kReady, view);
+  const std::uint64_t reserved = in_scope.count(JobState::kReserved, view);
   if (view.counters().next_id <= 1) {
     return "All is well: ready for the first job.";
   }
-  const std::string queues = count_of(view.queues().by_creation().size(), "queue");
+  const std::string queues = count_of(in_scope.size(view), "queue");
   if (ready + reserved == 0) return concat("All is well: ", queues, ", no jobs waiting.");
   return concat("All is well: ", queues, ", ", count_of(reserved, "job"), " running, ",
                 grouped(ready), " waiting.");
 }
 
-Json show_health_of(const Site& site, const Situation& situation) {
+Json show_health_of(const Site& site, const Situation& situation, const ScopedQueues& in_scope) {
   const char* level = situation.troubles > 0       ? "trouble"
                       : situation.concerns.empty() ? "good"
                                                    : "notice";
-  return {{"level", level}, {"text", health_sentence(site, situation)}};
+  return {{"level", level}, {"text", health_sentence(site, situation, in_scope)}};
 }
 
 Json show_concerns(const Situation& situation) {
@@ -82,25 +80,44 @@ Json count_busy_workers(const View& view) {
   return end.next ? Json(nullptr) : Json(busy.size());
 }
 
-std::string write_overview(const Site& site, const Situation& situation) {
-  const View& view = site.broker.view();
+/// What the server counts: of a part of the queues since its start, and not by day.
+void show_runs(const View& view, const QueueSums* sums, Json& shown) {
   const CountersChanged& counters = view.counters();
-  const Trend::Rates rates = site.trend.rates(kRateSpan);
+  if (sums == nullptr) {
+    shown["totals"] = {{"processed", counters.processed},
+                       {"failed", counters.failed},
+                       {"enqueued", view.tally().jobs_put}};
+    shown["today"] = {{"processed", counters.processed_today}, {"failed", counters.failed_today}};
+  } else {
+    shown["totals"] = {
+        {"processed", sums->processed}, {"failed", sums->failed}, {"enqueued", sums->enqueued}};
+    shown["today"] = nullptr;
+  }
+}
+
+/// Null: who may not see all queues is not told of all clients.
+void show_clients(const Site& site, bool is_all, Json& shown) {
+  const View& view = site.broker.view();
+  const TrafficFacts traffic = site.traffic();
+  shown["workers"] = is_all ? Json(view.workers().size()) : Json(nullptr);
+  shown["busy_workers"] = is_all ? count_busy_workers(view) : Json(nullptr);
+  shown["connections"] = is_all ? Json{{"beanstalk", traffic.beanstalk_connections},
+                                       {"faktory", traffic.faktory_connections}}
+                                : Json(nullptr);
+}
+
+std::string write_overview(const Site& site, const Situation& situation,
+                           const ScopedQueues& in_scope) {
+  const View& view = site.broker.view();
+  const Trend::Rates rates = rates_of(in_scope, site.trend);
   Json shown;
-  shown["health"] = show_health_of(site, situation);
-  shown["jobs"] = show_counts(view);
-  shown["totals"] = {{"processed", counters.processed},
-                     {"failed", counters.failed},
-                     {"enqueued", view.tally().jobs_put}};
-  shown["today"] = {{"processed", counters.processed_today}, {"failed", counters.failed_today}};
+  shown["health"] = show_health_of(site, situation, in_scope);
+  shown["jobs"] = show_counts(view, in_scope);
+  show_runs(view, in_scope.sums(), shown);
   shown["per_s"] = {
       {"processed", rates.processed}, {"failed", rates.failed}, {"enqueued", rates.enqueued}};
-  shown["queues"] = view.queues().by_creation().size();
-  shown["workers"] = view.workers().size();
-  shown["busy_workers"] = count_busy_workers(view);
-  const TrafficFacts traffic = site.traffic();
-  shown["connections"] = {{"beanstalk", traffic.beanstalk_connections},
-                          {"faktory", traffic.faktory_connections}};
+  shown["queues"] = in_scope.size(view);
+  show_clients(site, in_scope.is_all(), shown);
   shown["oldest_ready"] = situation.oldest == kNever
                               ? Json(nullptr)
                               : Json{{"queue", situation.oldest_queue},
@@ -112,14 +129,16 @@ std::string write_overview(const Site& site, const Situation& situation) {
   return dump(shown);
 }
 
-Response inspect_on(const Site& site, const Moment& moment, Inspection inspection) {
+Response inspect_on(const Site& site, const Moment& moment, Inspection inspection,
+                    ScopedQueues in_scope) {
   if (inspection.look_at_queues(site, moment.now)) {
-    return {.body = write_overview(site, inspection.conclude(site, moment))};
+    return {.body = write_overview(site, inspection.conclude(site, moment), in_scope)};
   }
   Response part;
-  part.go_on = [&site, system = moment.system,
-                inspection = std::move(inspection)](Time now) mutable {
-    return inspect_on(site, {.now = now, .system = system}, std::move(inspection));
+  part.go_on = [&site, system = moment.system, inspection = std::move(inspection),
+                in_scope = std::move(in_scope)](Time now) mutable {
+    return inspect_on(site, {.now = now, .system = system}, std::move(inspection),
+                      std::move(in_scope));
   };
   return part;
 }
@@ -149,8 +168,8 @@ Response list_on(const Site& site, Time now, InfoListing listing) {
 
 }  // namespace
 
-Response show_overview(const Call& call) {
-  return inspect_on(call.site, call.moment, Inspection{});
+Response show_overview(const Call& call, const ScopedQueues& queues) {
+  return inspect_on(call.site, call.moment, Inspection(queues), queues);
 }
 
 /// `since`: milliseconds since 1970; only later samples are shown.

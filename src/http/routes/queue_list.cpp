@@ -207,10 +207,9 @@ std::string place_of(const Row& row, const ListRequest& list) {
 }
 
 /// Of all queues, those that are not listed included.
-Json total_figures(const Site& site) {
-  constexpr Duration kSpan = 30s;
-  Json all = show_counts(site.broker.view());
-  const Trend::Rates rates = site.trend.rates(kSpan);
+Json total_figures(const Site& site, const ScopedQueues& queues) {
+  Json all = show_counts(site.broker.view(), queues);
+  const Trend::Rates rates = rates_of(queues, site.trend);
   all["enqueued_per_s"] = rates.enqueued;
   all["processed_per_s"] = rates.processed;
   all["failed_per_s"] = rates.failed;
@@ -219,8 +218,9 @@ Json total_figures(const Site& site) {
 
 /// A list that is being made.
 struct QueueListing {
-  QueueListing(Site& at, ListRequest wanted, Time begin)
+  QueueListing(Site& at, ListRequest wanted, Time begin, ScopedQueues in_scope)
       : site(at),
+        queues_seen(std::move(in_scope)),
         list(std::move(wanted)),
         now(begin),
         end(at.broker.view().queues().next_creation()) {}
@@ -228,6 +228,7 @@ struct QueueListing {
   QueueListing& operator=(const QueueListing&) = delete;
 
   Site& site;
+  const ScopedQueues queues_seen;
   const ListRequest list;
   const Time now;
   const std::uint64_t end;  ///< queues that come from there on are left out
@@ -243,8 +244,9 @@ bool look_at_some_queues(QueueListing& listing) {
   if (listing.next >= listing.end || listing.looked_at >= kQueuesAtATime) return true;
   const View& view = listing.site.broker.view();
   listing.next =
-      view.queues().page(listing.next, listing.end, kQueuesATurn,
-                         [&](const Queue& queue) { listing.first.look_at(queue, view); });
+      view.queues().page(listing.next, listing.end, kQueuesATurn, [&](const Queue& queue) {
+        if (listing.queues_seen.has(queue)) listing.first.look_at(queue, view);
+      });
   listing.looked_at += kQueuesATurn;
   return false;
 }
@@ -256,6 +258,7 @@ void show_some_queues(QueueListing& listing) {
   for (; listing.shown < end; ++listing.shown) {
     const Row& row = rows[listing.shown];
     const Queue* queue = view.queues().find(row.name);
+    // One that is made anew has the same name, so it is for the same people.
     if (queue == nullptr) continue;
     Json shown = show_figures(figures_of(*queue, view, listing.now), view.wall_clock());
     shown["place"] = place_of(row, listing.list);
@@ -270,8 +273,8 @@ Response queue_page(QueueListing& listing) {
   const ListRequest& list = listing.list;
   const bool is_whole = listing.next >= listing.end;
   Json page{{"queues", std::move(listing.queues)},
-            {"total", listing.site.broker.view().queues().by_creation().size()},
-            {"totals", total_figures(listing.site)},
+            {"total", listing.queues_seen.size(listing.site.broker.view())},
+            {"totals", total_figures(listing.site, listing.queues_seen)},
             {"next", has_more ? Json(place_of(rows.back(), list)) : Json(nullptr)},
             {"from", is_whole ? Json(nullptr)
                               : Json(concat(std::to_string(listing.next), show_moment(list)))}};
@@ -289,12 +292,13 @@ Response go_on_listing_queues(const std::shared_ptr<QueueListing>& listing) {
 
 }  // namespace
 
-Response list_queues(const Call& call) {
+Response list_queues(const Call& call, const ScopedQueues& queues) {
   Outcome<ListRequest> list = read_list(call.request, call.moment.now);
   if (!list) return refuse(400, list.error().text);
   // Sorted within this slice only. The client merges slices by their places.
+  const Time now = call.moment.now;
   // Shared: see above.
-  auto listing = std::make_shared<QueueListing>(call.site, *std::move(list), call.moment.now);
+  auto listing = std::make_shared<QueueListing>(call.site, *std::move(list), now, queues);
   return go_on_listing_queues(listing);
 }
 

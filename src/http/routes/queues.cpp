@@ -64,6 +64,8 @@ Response show_queue(const Call& call) {
   show_times(queue->meter.get(), shown);
   shown["workers"] = show_servers(*queue, view, call.moment.now);
   shown["is_kept"] = queue->is_kept;
+  shown["last_change"] =
+      show_last_change(call.site, queue->name, {"queues", "throttles", "operations"});
   shown["throttle"] = queue->throttle == nullptr
                           ? Json(nullptr)
                           : show_throttle(*queue->throttle, view, call.moment.now);

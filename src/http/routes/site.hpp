@@ -15,12 +15,12 @@
 #include "core/model/meter.hpp"
 #include "core/ports/cron_board.hpp"
 #include "core/ports/push_in_parts.hpp"
-#include "core/ports/push_refusal.hpp"
 #include "core/ports/work_unit.hpp"
 #include "http/kit/cluster.hpp"
 #include "http/kit/message.hpp"
 #include "http/routes/arg_search.hpp"
 #include "http/routes/measures/failure_series.hpp"
+#include "http/routes/measures/fleet.hpp"
 #include "http/routes/measures/series.hpp"
 #include "http/routes/measures/stuck_workers.hpp"
 #include "http/routes/measures/trend.hpp"
@@ -75,6 +75,7 @@ struct TrafficFacts {
   Histogram commits;                   ///< from a batch's append to its durability
   std::uint64_t statsd_left_out = 0;   ///< runs that statsd was not told of
   std::uint64_t log_lines_lost = 0;    ///< that nobody took
+  std::uint64_t audit_lines_lost = 0;  ///< of `--audit-log`, that could not be written
   std::uint64_t clock_steps = 0;       ///< how often the wall clock was set
   bool is_stalled = false;             ///< something has been waiting for the disk for seconds
   bool is_stopping = false;
@@ -93,19 +94,25 @@ struct Site {
   const Series& series;
   const FailureSeries& failures;
   const StuckWorkers& stuck;
+  const Fleet& fleet;
   Alerts& alerts;
   ServerFacts facts;
   std::function<TrafficFacts()> traffic;
   std::function<ClusterFacts()> cluster;
   /// Takes a job as PUSH does; and what INFO answers, with these queues: any thread may call the
   /// returned function, which writes it.
-  std::function<Result<JobId, PushRefusal>(std::string_view json, Time now)> push;
+  std::function<Result<JobId, PushRefusal>(std::string_view json, Time now,
+                                           const access::Caller& caller)>
+      push;
   std::function<std::function<std::string()>(Time now, QueueSizes sizes)> info;
   /// Takes a long job. Any thread may call it.
-  std::function<std::unique_ptr<PushInParts>()> push_in_parts;
+  std::function<std::unique_ptr<PushInParts>(access::Caller caller)> push_in_parts;
   /// Whether jobs of that kind may be in a queue of that name. Faktory clients can name those of
   /// pushed jobs, and clients of one of the protocols those of all others.
   std::function<bool(std::string_view name, JobKind kind)> is_queue_name;
+  /// What was kept of a block by a `MeasureCopy`; empty: nothing. Any thread may call it. Empty: no
+  /// blocks are kept.
+  std::function<std::string(const Block& block)> read_block = {};
   /// The part of a pushed job's body that begins with its arguments, a JSON array; else empty.
   ArgsPart args_part;
   /// For the jids of jobs that are pushed without one. Any thread may call it.
@@ -126,6 +133,19 @@ struct Moment {
 /// Answers `/api/v1/...`, `/metrics`, `/stats`, `/health` and `/health/leader`. The guard has let
 /// the request in, and `prepare` found nothing wrong with it.
 [[nodiscard]] Response answer(Site& site, const Request& request, const Moment& moment);
+
+/// The change that was tried, without its time, where the guard has refused the request: because of
+/// a wrong password, or since none may be made. nullopt: nothing is to be noted. Any thread may
+/// call it.
+[[nodiscard]] std::optional<Change> refused_attempt(const Request& request,
+                                                    const Response& refusal);
+
+/// What the request tells of a change, whatever becomes of it. Any thread may call it.
+[[nodiscard]] Change change_of(const Request& request);
+
+/// A change as the API and the audit log show it, in one line of JSON with its end.
+[[nodiscard]] std::string audit_line(AuditLog::Number number, const Change& change,
+                                     WallClock clock);
 
 /// A moment as a change takes it for `as_of`: `next_id` and the time.
 [[nodiscard]] std::string show_as_of(const View& view, Time now);

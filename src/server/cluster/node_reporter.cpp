@@ -1,8 +1,6 @@
 #include "server/cluster/node_reporter.hpp"
 
 #include <asio/io_context.hpp>
-#include <memory>
-#include <optional>
 
 #include "http/kit/node_report.hpp"
 

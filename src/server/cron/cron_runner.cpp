@@ -3,7 +3,6 @@
 #include <absl/container/btree_map.h>
 
 #include <algorithm>
-#include <array>
 #include <deque>
 
 #include "base/base64.hpp"

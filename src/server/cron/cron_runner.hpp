@@ -35,8 +35,6 @@ class CronRunner final : public CronBoard, private Deadline {
 
   explicit CronRunner(Parts parts) : parts_(std::move(parts)) {}
   ~CronRunner() override { parts_.ticker.plan(*this, kNever); }
-  CronRunner(const CronRunner&) = delete;
-  CronRunner& operator=(const CronRunner&) = delete;
 
   /// These entries instead of those before. Runs that were planned before, and that jitter holds
   /// back, are done as the new entries say.

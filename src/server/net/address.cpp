@@ -36,8 +36,7 @@ Outcome<Address> parse_address(std::string_view text) {
   if (!host) return malformed;
   const std::string_view digits = text.substr(colon + 1);
   const std::optional<std::uint16_t> port = parse_number<std::uint16_t>(digits);
-  if (!port)
-    return Problem{"'" + std::string(digits) + "' is no port, which is a number up to 65535"};
+  if (!port) return Problem{"'" + std::string(digits) + "' is not a port: a number up to 65535"};
   return Address{.host = *host, .port = *port};
 }
 

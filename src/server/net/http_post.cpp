@@ -77,7 +77,7 @@ void HttpPost::read_status() {
   status_ = parse_number<int>(answer.substr(kStatusAt)).value_or(0);
   if (!answer.starts_with("HTTP/1.") || status_ < 100) {
     status_ = 0;
-    return fail("what answers is no HTTP");
+    return fail("the answer is not HTTP");
   }
   end();
 }

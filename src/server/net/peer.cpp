@@ -89,6 +89,15 @@ std::optional<Place> far_end(int descriptor) {
   return end_of(descriptor, ::getpeername);
 }
 
+std::optional<std::uint32_t> user_of_peer(int descriptor) {
+  ucred who{};
+  socklen_t size = sizeof who;
+  const bool is_known = getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 &&
+                        // Of a socket of another kind the system says -1.
+                        who.uid != static_cast<uid_t>(-1);
+  return is_known ? std::optional<std::uint32_t>(who.uid) : std::nullopt;
+}
+
 bool has_ended(int descriptor) {
   pollfd asked{.fd = descriptor, .events = POLLRDHUP, .revents = 0};
   return ::poll(&asked, 1, 0) > 0;

@@ -55,6 +55,9 @@ struct Route {
 [[nodiscard]] std::optional<Place> near_end(int descriptor);
 [[nodiscard]] std::optional<Place> far_end(int descriptor);
 
+/// The user whose process is at the far end of a unix socket. nullopt: it is none.
+[[nodiscard]] std::optional<std::uint32_t> user_of_peer(int descriptor);
+
 /// Whether the far end of this connection sends nothing more, or is gone: also before the last that
 /// it has sent is read.
 [[nodiscard]] bool has_ended(int descriptor);

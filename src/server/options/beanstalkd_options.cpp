@@ -1,5 +1,3 @@
-#include "server/options/beanstalkd_options.hpp"
-
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -13,6 +11,7 @@
 #include "beanstalk/settings.hpp"
 #include "journal/file/file_journal_options.hpp"
 #include "server/options/option_rows.hpp"
+#include "server/options/other_options.hpp"
 
 namespace millrace::server {
 namespace {
@@ -94,7 +93,7 @@ class Reader {
     read_.config.sync = interval(kSyncIntervalMs);
   }
 
-  BeanstalkdInvocation read() {
+  OtherInvocation read() {
     for (; next_ < arguments_.size() && !read_.exit_status;) read_argument(arguments_[next_++]);
     if (!read_.exit_status) read_.config.beanstalk = address();
     if (file_bytes_) read_.config.segment_bytes = segment_bytes(*file_bytes_);
@@ -226,17 +225,13 @@ class Reader {
   std::size_t next_ = 0;
   std::string host_ = "0.0.0.0";
   std::string port_ = "11300";
-  BeanstalkdInvocation read_;
+  OtherInvocation read_;
 };
 
 }  // namespace
 
-bool is_called_as_beanstalkd(std::string_view program) {
-  return program.substr(program.rfind('/') + 1) == "beanstalkd";
-}
-
-BeanstalkdInvocation read_beanstalkd_invocation(const std::vector<std::string>& arguments) {
-  BeanstalkdInvocation invocation = Reader(arguments).read();
+OtherInvocation read_beanstalkd_invocation(const std::vector<std::string>& arguments) {
+  OtherInvocation invocation = Reader(arguments).read();
   invocation.config.handover = read_handover();
   return invocation;
 }

@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "base/limits.hpp"
+#include "base/result.hpp"
 #include "core/broker/features/push_once.hpp"
 #include "core/model/features/throttle_limits.hpp"
 #include "core/model/types.hpp"
 #include "core/state/features/finished_jobs.hpp"
 #include "server/cron/cron_item.hpp"
 #include "server/net/address.hpp"
-#include "server/options/personality.hpp"
 #include "server/options/tables/alert_options.hpp"
 #include "server/options/tables/retry_options.hpp"
 #include "server/options/tables/statsd_options.hpp"
@@ -24,6 +24,23 @@
 #include "server/system/handover.hpp"
 
 namespace millrace::server {
+
+/// How the process behaves under the name by which it was started: `millrace`, `faktory` or
+/// `beanstalkd`. No option changes this.
+struct Personality {
+  enum class Announcement {
+    kPorts,       ///< a line for each port, and then `ready`
+    kBeanstalkd,  ///< like `beanstalkd -V`: process id, sockets, connections opened and closed
+    kNone,        ///< nothing; a normal run writes nothing to stderr either
+  };
+  Announcement announcement = Announcement::kPorts;
+  bool reloads = true;            ///< SIGHUP reloads the configuration; false: it ends the process
+  bool waits_for_clients = true;  ///< at a stop; false: connections are closed at once
+  bool makes_directory = true;    ///< create a missing data directory; false: refuse to start
+  /// False: a web port without a password takes any Host, unless it listens on loopback only.
+  bool checks_host_for_others = true;
+  const char* web_hosts_option = "--web-host";  ///< what sets `Config::web_hosts`, for people
+};
 
 /// How far a change must have got in the journal before its reply is sent.
 struct SyncChoice {
@@ -84,6 +101,7 @@ struct Config {
   ServerName name;
   std::string web_password;          ///< empty: the same as `password`; set by faktory_options
   std::string password_file;         ///< empty: none; wins over `password`
+  std::string users_file;            ///< empty: none; takes the place of the password
   std::string password;              ///< the value of FAKTORY_PASSWORD
   std::string tls_certificate_file;  ///< empty: ports are not encrypted
   std::string tls_key_file;          ///< set exactly when there is a certificate
@@ -119,6 +137,7 @@ struct Config {
   std::size_t job_bytes_max = kPutBytesMaxDefault;
   OpenPorts insecure;
   LogFormat log_format = LogFormat::kText;
+  std::string audit_log;                ///< file for changes of people; empty: none
   std::string user;                     ///< to switch to once the ports are open; empty: no switch
   std::optional<unsigned> socket_mode;  ///< of unix sockets; nullopt: what the umask leaves
   Handover handover;                    ///< sockets that systemd has opened
@@ -162,5 +181,11 @@ struct Config {
 [[nodiscard]] inline std::size_t io_threads_on(std::size_t cores, const Config& config) {
   return config.io_threads.value_or(cores <= 3 ? 0 : std::min(cores / 4, kIoThreadsMax));
 }
+
+/// Refuses options that contradict each other, wherever each came from. Each alone is valid.
+[[nodiscard]] Outcome<Done> check_together(const Config& config);
+
+/// The same for those about the engine of a shared log.
+[[nodiscard]] Outcome<Done> check_engine(const Config& config);
 
 }  // namespace millrace::server

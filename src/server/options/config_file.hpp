@@ -2,6 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +13,15 @@
 #include "server/options/toml/toml.hpp"
 
 namespace millrace::server {
+
+/// How deep a config file may nest. Each part of a header and of a dotted key counts, and each
+/// bracket of a value.
+inline constexpr std::size_t kTomlDepthMax = 256;
+
+/// The line, from 1, where this TOML is nested deeper than that. toml++ limits the brackets of
+/// values only, while it builds and removes a level of tables for each part of a name by recursion.
+/// So this is to be asked first. Of what is no TOML, it looks at least as far as toml++ does.
+[[nodiscard]] std::optional<std::uint32_t> line_nested_too_deep(std::string_view text);
 
 /// One key of a TOML document with its value.
 struct Setting {
@@ -70,6 +82,36 @@ class ConfigDocument {
   toml::table root_;
   std::vector<Setting> settings_;
 };
+
+/// A table of a document, for one who reads it. Problems begin with `FILE:LINE: `.
+class ConfigTable {
+ public:
+  ConfigTable(const ConfigDocument& document, const toml::table& table)
+      : document_(document), table_(table) {}
+
+  [[nodiscard]] const toml::table& table() const { return table_; }
+  [[nodiscard]] std::string place() const { return document_.place(table_.source().begin.line); }
+  [[nodiscard]] Problem problem(std::uint32_t line, const std::string& why) const {
+    return Problem{document_.place(line) + ": " + why};
+  }
+  [[nodiscard]] Problem problem(const toml::node& node, const std::string& why) const {
+    return problem(node.source().begin.line, why);
+  }
+  /// The value; the table, if it is not there.
+  [[nodiscard]] const toml::node& at(std::string_view key) const {
+    const toml::node* const node = table_.get(key);
+    return node != nullptr ? *node : table_;
+  }
+
+ private:
+  const ConfigDocument& document_;
+  const toml::table& table_;
+};
+
+/// Calls `read` with each `[[name]]` of the documents, in their order, until it has a problem.
+[[nodiscard]] Outcome<Done> read_entries(
+    std::span<const ConfigDocument> documents, const std::string& name,
+    const std::function<Outcome<Done>(const ConfigTable& entry)>& read);
 
 /// What a config file may be.
 enum class ConfigFile {

@@ -85,7 +85,7 @@ Outcome<std::vector<ConfigDocument>> read_documents(const std::string& file, std
   std::vector<std::string> files;
   if (!file.empty()) files.push_back(file);
   if (!folder.empty() && !std::filesystem::is_directory(folder)) {
-    return Problem{"--conf-dir: " + folder + " is no directory"};
+    return Problem{"--conf-dir: " + folder + " is not a directory"};
   }
   if (folder.empty() && !file.empty()) {
     folder = std::filesystem::path(file).parent_path() / "conf.d";

@@ -1,5 +1,3 @@
-#include "server/options/faktory_options.hpp"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -7,7 +5,6 @@
 #include <filesystem>
 #include <functional>
 #include <map>
-#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -16,7 +13,8 @@
 #include "server/options/config_file.hpp"
 #include "server/options/config_tables.hpp"
 #include "server/options/option_rows.hpp"
-#include "server/process/user.hpp"
+#include "server/options/other_options.hpp"
+#include "server/process/process.hpp"
 
 namespace millrace::server {
 namespace {
@@ -179,7 +177,7 @@ class FlagReader {
     config.personality = kFaktoryPersonality;
   }
 
-  FaktoryInvocation read() {
+  OtherInvocation read() {
     environment_ = environment_variable("FAKTORY_ENV").value_or("");
     if (environment_.empty()) environment_ = "development";
     while (next_ < arguments_.size() && !read_.exit_status) read_flag(arguments_[next_++]);
@@ -390,17 +388,13 @@ class FlagReader {
   std::string directory_;
   std::string ignored_;
   std::array<std::string, kOptionRows.size()> flags_;  ///< those of `settle_rows`
-  FaktoryInvocation read_;
+  OtherInvocation read_;
 };
 
 }  // namespace
 
-bool is_called_as_faktory(std::string_view program) {
-  return program.substr(program.rfind('/') + 1) == "faktory";
-}
-
-FaktoryInvocation read_faktory_invocation(const std::vector<std::string>& arguments) {
-  FaktoryInvocation invocation = FlagReader(arguments).read();
+OtherInvocation read_faktory_invocation(const std::vector<std::string>& arguments) {
+  OtherInvocation invocation = FlagReader(arguments).read();
   invocation.config.handover = read_handover();
   return invocation;
 }

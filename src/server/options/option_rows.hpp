@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -81,6 +80,13 @@ inline bool exchanges_password(Config& running, const Config& wanted) {
   return true;
 }
 
+/// Only a restart brings users or takes them away.
+inline bool exchanges_users(Config& running, const Config& wanted) {
+  if (running.users_file.empty() != wanted.users_file.empty()) return false;
+  running.users_file = wanted.users_file;
+  return true;
+}
+
 /// Only a restart switches encryption on or off.
 inline bool exchanges_certificate(Config& running, const Config& wanted) {
   if (running.tls_certificate_file.empty() != wanted.tls_certificate_file.empty()) return false;
@@ -122,11 +128,11 @@ inline constexpr std::array kOptionRows = {
               sets<&Config::is_web_read_only, set_switch>, needs_restart<&Config::is_web_read_only>,
               Shown(Section::kWeb, shows<&Config::is_web_read_only>), kNoOther},
     OptionRow{"web-host", "NAMES",
-              "Extra Host names accepted when no password is set, separated by commas",
+              "Additional Host names to accept when no password is set, comma-separated",
               sets<&Config::web_hosts, set_names>, needs_restart<&Config::web_hosts>,
               Shown(Section::kWeb, shows<&Config::web_hosts>),
               OtherNames("", {.variable = "MILLRACE_WEB_HOST", .key = "web.hosts"})},
-    OptionRow{"name", "NAME[:COLOR]", "Name of this server in the web UI, with a color for its bar",
+    OptionRow{"name", "NAME[:COLOR]", "Name of this server in the web UI, and the color of its bar",
               sets<&Config::name, set_server_name>, needs_restart<&Config::name>,
               Shown(Section::kWeb, shows<&Config::name>), kNoOther},
     OptionRow{
@@ -139,6 +145,9 @@ inline constexpr std::array kOptionRows = {
         OtherNames(
             "",
             {.variable = "FAKTORY_PASSWORD", .key = "faktory.password", .has_own_rules = true})},
+    OptionRow{"users", "FILE", "File with users and their rights; replaces the single password",
+              sets<&Config::users_file, set_text>, exchanges_users,
+              Shown(Section::kAccess, shows<&Config::users_file>), kNoOther},
     OptionRow{
         "tls-cert", "FILE",
         "TLS certificate chain (PEM); all ports except unix: then speak TLS only",
@@ -155,8 +164,8 @@ inline constexpr std::array kOptionRows = {
               sets<&Config::connections_max, set_count>, takes_reload<&Config::connections_max>,
               Shown(Section::kJobs, shows_limit<&Config::connections_max>), kNoOther},
     OptionRow{"description", "TEXT",
-              "What INFO says that the server is; some applications look for Faktory Enterprise "
-              "(default: Faktory)",
+              "Server description in INFO; some applications expect Faktory Enterprise (default: "
+              "Faktory)",
               sets<&Config::description, set_description>, takes_reload<&Config::description>,
               Shown(Section::kJobs, shows<&Config::description>),
               OtherNames("", {.key = "faktory.description"})},
@@ -165,20 +174,19 @@ inline constexpr std::array kOptionRows = {
         "Maximum number of dead pushed jobs; beyond it the oldest is deleted (default: 1000000)",
         sets<&Config::dead_jobs_max, set_count>, needs_restart<&Config::dead_jobs_max>,
         Shown(Section::kJobs, shows<&Config::dead_jobs_max>), kNoOther},
-    OptionRow{
-        "push-once", "MODE",
-        "A push that is sent again while its job lives, or so many seconds after its end, adds no "
-        "second one: on, off or SECONDS (default: on)",
-        sets<&Config::pushes, set_pushes>, needs_restart<&Config::pushes>,
-        Shown(Section::kJobs, shows<&Config::pushes>), kNoOther,
-        cli::ValueHint{.words = kOnOffWords}},
+    OptionRow{"push-once", "MODE",
+              "Ignore a repeated push while its job exists (on), also for SECONDS after it ends, "
+              "or never (off) (default: on)",
+              sets<&Config::pushes, set_pushes>, needs_restart<&Config::pushes>,
+              Shown(Section::kJobs, shows<&Config::pushes>), kNoOther,
+              cli::ValueHint{.words = kOnOffWords}},
     OptionRow{
         "keep-finished", "N[,AGE]",
-        "How many finished jobs are remembered, 0 to 100000, and how long (default: 10000,24h)",
+        "How many finished jobs to remember, 0 to 100000, and for how long (default: 10000,24h)",
         sets<&Config::finished, set_finished>, needs_restart<&Config::finished>,
         Shown(Section::kJobs, shows<&Config::finished>), kNoOther},
     OptionRow{"keep-finished-durable", nullptr,
-              "Finished jobs are in the journal too, and outlive a restart",
+              "Store finished jobs in the journal, so they survive restarts",
               sets<&Config::is_finished_durable, set_switch>,
               needs_restart<&Config::is_finished_durable>,
               Shown(Section::kJobs, shows<&Config::is_finished_durable>), kNoOther},
@@ -193,33 +201,32 @@ inline constexpr std::array kOptionRows = {
         cli::ValueHint{.words = kOffWord}},
     OptionRow{
         "poison-after", "N",
-        "A job that loses so many workers in a row is dead, at most 10; 0: never (default: 3)",
+        "Move a job to dead after it loses N workers in a row, at most 10; 0: never (default: 3)",
         sets<&Config::poison_after, set_poison_after>, needs_restart<&Config::poison_after>,
         Shown(Section::kJobs, shows<&Config::poison_after>), kNoOther},
     OptionRow{"extend-while-alive", nullptr,
-              "Reservations of workers that are connected and beat do not run out",
+              "Keep extending reservations of connected workers that send BEAT",
               sets<&Config::extends_while_alive, set_switch>,
               needs_restart<&Config::extends_while_alive>,
               Shown(Section::kJobs, shows<&Config::extends_while_alive>), kNoOther},
-    OptionRow{
-        "sync", "MODE",
-        "When a reply may be sent: always (change on disk), interval:MS (written, on disk every MS "
-        "milliseconds) or off (written) (default: always)",
-        [](Config& c, const std::string& text) {
-          const auto set = set_sync(c.sync, text);
-          c.has_asked_for_syncs = c.sync.mode == SyncChoice::Mode::kAlways;
-          return set;
-        },
-        needs_restart<&Config::sync>,
-        Shown(Section::kSync,
-              [](const Config& c) {
-                if (!c.log.empty()) return std::string("by the log");
-                return c.is_volatile ? kNoJournal : shown_text(c.sync);
-              }),
-        OtherNames("fF", {}), cli::ValueHint{.words = kSyncWords}},
+    OptionRow{"sync", "MODE",
+              "When to reply: always (change is on disk), interval:MS (written; synced every MS "
+              "milliseconds) or off (written) (default: always)",
+              [](Config& c, const std::string& text) {
+                const auto set = set_sync(c.sync, text);
+                c.has_asked_for_syncs = c.sync.mode == SyncChoice::Mode::kAlways;
+                return set;
+              },
+              needs_restart<&Config::sync>,
+              Shown(Section::kSync,
+                    [](const Config& c) {
+                      if (!c.log.empty()) return std::string("by the log");
+                      return c.is_volatile ? kNoJournal : shown_text(c.sync);
+                    }),
+              OtherNames("fF", {}), cli::ValueHint{.words = kSyncWords}},
     OptionRow{
         "strict-fetch", nullptr,
-        "Hand out a job only when its reservation is on disk, too (with --sync always)",
+        "Hand out a job only once its reservation is on disk (with --sync always)",
         sets<&Config::is_fetch_strict, set_switch>, needs_restart<&Config::is_fetch_strict>,
         Shown(Section::kSync,
               [](const Config& c) { return shown_text(c.is_fetch_strict || !c.log.empty()); }),
@@ -230,17 +237,18 @@ inline constexpr std::array kOptionRows = {
               not_shown("data and sync say it"), kNoOther},
     OptionRow{
         "log", "URL",
-        "A log that servers share, one of which serves at a time: nats://HOSTS/STREAM or "
+        "Log shared with other servers, one of which leads: nats://HOSTS/STREAM or "
         "postgresql://...",
         sets<&Config::log, set_log>, needs_restart<&Config::log>,
         Shown(Section::kLog,
               [](const Config& c) { return c.log.empty() ? "none" : engines::shown_url(c.log); }),
         kNoOther},
-    OptionRow{"node", "NAME", "With --log: the name of this server, which no other one has",
+    OptionRow{"node", "NAME", "With --log: unique name of this server",
               sets<&Config::node, set_node>, needs_restart<&Config::node>,
               Shown(Section::kLog, shows<&Config::node>), kNoOther},
     OptionRow{"lease", "MS",
-              "With --log: how long the others wait for a server that is gone (default: 1000)",
+              "With --log: how long other servers wait before replacing an unresponsive leader "
+              "(default: 1000)",
               sets<&Config::lease, set_lease>, needs_restart<&Config::lease>,
               Shown(Section::kLog,
                     [](const Config& c) {
@@ -248,17 +256,17 @@ inline constexpr std::array kOptionRows = {
                     }),
               kNoOther},
     OptionRow{"advertise", "HOST",
-              "With --log: the host by which others reach this server (default: that of its ports)",
+              "With --log: host at which other servers reach this one (default: that of its ports)",
               sets<&Config::advertise, set_text>, needs_restart<&Config::advertise>,
               not_shown("the page of the nodes has their ports"), kNoOther},
     OptionRow{"ca", "FILE",
-              "With --log and TLS: certificates that the web port of the leader is checked with "
-              "(PEM; default: the system's)",
+              "With --log and TLS: CA certificates for checking the leader's web port (PEM; "
+              "default: the system's)",
               sets<&Config::node_ca_file, set_text>, takes_reload<&Config::node_ca_file>,
               not_shown("a path of this machine"), kNoOther},
     OptionRow{
         "no-relay", nullptr,
-        "With --log: keep the ports closed while another server serves, instead of relaying to it",
+        "With --log: keep the ports closed while another server leads, instead of relaying",
         sets<&Config::keeps_ports_closed, set_switch>, needs_restart<&Config::keeps_ports_closed>,
         Shown(
             Section::kLog,
@@ -277,14 +285,14 @@ inline constexpr std::array kOptionRows = {
               sets<&Config::log_credentials_file, set_text>,
               needs_restart<&Config::log_credentials_file>, not_shown("the path of a secret"),
               kNoOther},
-    OptionRow{"log-ca", "FILE", "Certificates that the engine's certificate is checked with (PEM)",
+    OptionRow{"log-ca", "FILE", "CA certificates for checking the engine's certificate (PEM)",
               sets<&Config::log_ca_file, set_text>, needs_restart<&Config::log_ca_file>,
               not_shown("a path of this machine"), kNoOther},
-    OptionRow{"log-cert", "FILE", "Certificate to show to the engine (PEM)",
+    OptionRow{"log-cert", "FILE", "Client certificate for the engine (PEM)",
               sets<&Config::log_certificate_file, set_text>,
               needs_restart<&Config::log_certificate_file>, not_shown("a path of this machine"),
               kNoOther},
-    OptionRow{"log-key", "FILE", "Private key of that certificate (PEM)",
+    OptionRow{"log-key", "FILE", "Private key of the client certificate (PEM)",
               sets<&Config::log_key_file, set_text>, needs_restart<&Config::log_key_file>,
               not_shown("the path of a secret"), kNoOther},
     OptionRow{
@@ -304,12 +312,12 @@ inline constexpr std::array kOptionRows = {
               sets<&Config::user, set_text>, needs_restart<&Config::user>,
               Shown(Section::kProcess, shows<&Config::user>), OtherNames("u", {})},
     OptionRow{"socket-mode", "MODE",
-              "Mode of unix: sockets, such as 660 (default: what the umask leaves of 777)",
+              "Mode of unix: sockets, such as 660 (default: 777 reduced by the umask)",
               sets<&Config::socket_mode, set_mode>, needs_restart<&Config::socket_mode>,
               Shown(Section::kProcess, shows<&Config::socket_mode>), kNoOther},
     OptionRow{"io-threads", "N",
-              "Additional threads for client sockets, 0 to 8, or auto: none with up to 3 cores, "
-              "else a quarter of the cores (default: auto)",
+              "Extra threads for client sockets, 0 to 8; auto: a quarter of the cores, none with "
+              "up to 3 (default: auto)",
               sets<&Config::io_threads, set_io_threads>, needs_restart<&Config::io_threads>,
               Shown(Section::kProcess,
                     [](const Config& c) {
@@ -317,10 +325,16 @@ inline constexpr std::array kOptionRows = {
                     }),
               kNoOther, cli::ValueHint{.words = kAutoWord}},
     OptionRow{"log-format", "FORMAT",
-              "Log lines as text, or as json: one object a line (default: text)",
+              "Log as text, or as json: one object per line (default: text)",
               sets<&Config::log_format, set_log_format>, needs_restart<&Config::log_format>,
               Shown(Section::kProcess, shows<&Config::log_format>), kNoOther,
               cli::ValueHint{.words = kLogFormatWords}},
+    OptionRow{"audit-log", "FILE",
+              "Append each change by a person to this file, one JSON object per line",
+              sets<&Config::audit_log, set_text>, needs_restart<&Config::audit_log>,
+              Shown(Section::kProcess,
+                    [](const Config& c) { return c.audit_log.empty() ? "none" : c.audit_log; }),
+              kNoOther},
     OptionRow{"insecure", nullptr,
               "Allow remote access without a password to the beanstalk port, or to the listed "
               "ports: --insecure=beanstalk,faktory,web",

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <sstream>
 #include <string_view>
 
@@ -93,6 +92,13 @@ Outcome<Unit> read_time(const std::string& text, Unit min, Unit max) {
 constexpr std::uint64_t kMemoryBytesMax = std::uint64_t{1} << 50;
 constexpr std::uint64_t kMemoryBytesMin = std::uint64_t{64} << 10;
 
+template <typename Member, typename Value>
+Outcome<Done> store(Member& member, const Outcome<Value>& value) {
+  if (!value) return value.error();
+  member = static_cast<Member>(*value);
+  return Done{};
+}
+
 bool is_line(std::string_view text, std::size_t bytes_max) {
   const bool has_control = std::any_of(text.begin(), text.end(), [](char c) {
     return static_cast<unsigned char>(c) < ' ' || c == '\x7f';
@@ -132,10 +138,7 @@ Outcome<Done> set_server_name(ServerName& member, const std::string& text) {
 Outcome<Done> set_address(std::optional<Address>& member, const std::string& text) {
   member.reset();
   if (text == "off") return Done{};
-  const Outcome<Address> address = parse_address(text);
-  if (!address) return address.error();
-  member = *address;
-  return Done{};
+  return store(member, parse_address(text));
 }
 
 Outcome<Done> set_names(std::vector<std::string>& member, const std::string& text) {
@@ -172,17 +175,11 @@ Outcome<Done> set_sync(SyncChoice& member, const std::string& text) {
 }
 
 Outcome<Done> set_size(std::size_t& member, const std::string& text) {
-  const auto size = parse_bytes(text, 0, kBodyBytesMax);
-  if (!size) return size.error();
-  member = *size;
-  return Done{};
+  return store(member, parse_bytes(text, 0, kBodyBytesMax));
 }
 
 Outcome<Done> set_segment_size(std::uint64_t& member, const std::string& text) {
-  const auto size = parse_bytes(text, journal::kSegmentBytesMin, kBodyBytesMax);
-  if (!size) return size.error();
-  member = *size;
-  return Done{};
+  return store(member, parse_bytes(text, journal::kSegmentBytesMin, kBodyBytesMax));
 }
 
 Outcome<Done> set_memory(std::uint64_t& member, const std::string& text) {
@@ -193,10 +190,7 @@ Outcome<Done> set_memory(std::uint64_t& member, const std::string& text) {
 }
 
 Outcome<Done> set_count(std::uint64_t& member, const std::string& text) {
-  const auto count = read_number(text, 0, kCountMax);
-  if (!count) return count.error();
-  member = *count;
-  return Done{};
+  return store(member, read_number(text, 0, kCountMax));
 }
 
 Outcome<Done> set_timeout(std::optional<Duration>& member, const std::string& text) {
@@ -251,20 +245,15 @@ Outcome<Done> set_io_threads(std::optional<std::size_t>& member, const std::stri
 
 Outcome<Done> set_poison_after(std::uint32_t& member, const std::string& text) {
   // A job remembers so many of its runs.
-  const auto count = read_number(text, 0, Attempts::kCountMax);
-  if (!count) return count.error();
-  member = static_cast<std::uint32_t>(*count);
-  return Done{};
+  return store(member, read_number(text, 0, Attempts::kCountMax));
 }
 
 Outcome<Done> set_mode(std::optional<unsigned>& member, const std::string& text) {
   constexpr int kOctal = 8;
   constexpr unsigned kOwner = 0600;
   constexpr unsigned kMost = 0777;
-  unsigned mode = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, mode, kOctal);
-  if (error != std::errc() || stop != end || mode > kMost || (mode & kOwner) != kOwner) {
+  const auto mode = parse_number<unsigned>(text, kOctal);
+  if (!mode || *mode > kMost || (*mode & kOwner) != kOwner) {
     return Problem{"'" + text + "' is not an octal mode from 600 to 777, such as 660"};
   }
   member = mode;
@@ -310,11 +299,8 @@ Outcome<Done> set_node(std::string& member, const std::string& text) {
 }
 
 Outcome<Done> set_lease(std::chrono::milliseconds& member, const std::string& text) {
-  const auto time = read_time(text, std::chrono::milliseconds(kLeaseMinMs),
-                              std::chrono::milliseconds(kLeaseMaxMs));
-  if (!time) return time.error();
-  member = *time;
-  return Done{};
+  return store(member, read_time(text, std::chrono::milliseconds(kLeaseMinMs),
+                                 std::chrono::milliseconds(kLeaseMaxMs)));
 }
 
 Outcome<Done> set_log_format(LogFormat& member, const std::string& text) {

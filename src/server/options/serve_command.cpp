@@ -6,11 +6,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <span>
-#include <utility>
 
 #include "base/text.hpp"
-#include "server/options/config_check.hpp"
-#include "server/options/config_file.hpp"
+#include "server/options/config.hpp"
 #include "server/options/config_tables.hpp"
 
 namespace millrace::server {

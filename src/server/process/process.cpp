@@ -1,5 +1,7 @@
 #include "server/process/process.hpp"
 
+#include <grp.h>
+#include <pwd.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -9,12 +11,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <new>
 #include <string_view>
-#include <system_error>
 #include <thread>
+#include <vector>
 
 #include "base/buffer.hpp"
 #include "base/check.hpp"
@@ -140,6 +143,54 @@ std::uint64_t raise_descriptor_limit() {
   CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0);
   const rlimit raised{.rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max};
   return setrlimit(RLIMIT_NOFILE, &raised) == 0 ? raised.rlim_cur : limit.rlim_cur;
+}
+
+Outcome<User> find_user(const std::string& name) {
+  errno = 0;
+  const passwd* entry = getpwnam(name.c_str());
+  if (entry == nullptr) {
+    const std::string why = errno == 0 ? "no such user" : std::strerror(errno);
+    return Problem{"cannot become user '" + name + "': " + why};
+  }
+  return User{.name = name, .user_id = entry->pw_uid, .group_id = entry->pw_gid};
+}
+
+bool is_root() {
+  return geteuid() == 0;
+}
+
+std::optional<std::string> find_home() {
+  passwd entry{};
+  passwd* found = nullptr;
+  // More than any system asks for.
+  std::vector<char> texts(std::size_t{64} << 10);
+  const int error = getpwuid_r(getuid(), &entry, texts.data(), texts.size(), &found);
+  if (error != 0 || found == nullptr || *found->pw_dir == '\0') return std::nullopt;
+  return found->pw_dir;
+}
+
+Outcome<Done> become(const User& user) {
+  if (geteuid() == user.user_id && getegid() == user.group_id && !is_root()) return Done{};
+  // In this order: after `setuid` the process may not change its groups any more.
+  const bool is_done = initgroups(user.name.c_str(), user.group_id) == 0 &&
+                       setgid(user.group_id) == 0 && setuid(user.user_id) == 0;
+  if (!is_done) return Problem{"cannot become user '" + user.name + "': " + std::strerror(errno)};
+  return Done{};
+}
+
+Outcome<ConnectionLimits> share_descriptors(const DescriptorNeeds& needs) {
+  const std::uint64_t own =
+      needs.open_already + kDescriptorsOfServer + kDescriptorsOfIoThread * needs.io_threads +
+      (needs.io_threads > 0 ? 1 : 0) + (needs.has_journal ? kDescriptorsOfJournal : 0);
+  if (needs.limit < own + kConnectionsMin) {
+    return Problem{"the limit of open files is " + std::to_string(needs.limit) +
+                   ", and the server needs at least " + std::to_string(own + kConnectionsMin) +
+                   ": raise the hard limit (ulimit -Hn, LimitNOFILE)"};
+  }
+  const std::uint64_t left = needs.limit - own;
+  const std::uint64_t web =
+      needs.has_web ? std::min<std::uint64_t>(needs.web_connections_max, left / kWebPart) : 0;
+  return ConnectionLimits{.clients = left - web, .web = static_cast<std::size_t>(web)};
 }
 
 }  // namespace millrace::server

@@ -1,4 +1,4 @@
-#include "server/process/version.hpp"
+#include "server/process/process.hpp"
 
 namespace millrace::server {
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 
 #include "server/net/address.hpp"
 #include "server/net/peer.hpp"

@@ -8,7 +8,6 @@
 #include <asio/generic/stream_protocol.hpp>
 #include <asio/io_context.hpp>
 #include <iterator>
-#include <string>
 #include <system_error>
 
 #include "http/kit/head.hpp"

@@ -25,8 +25,6 @@ class LeaseKeeper final : private Deadline {
   LeaseKeeper(Ticker& ticker, SharedJournal& journal, OnLook on_look)
       : ticker_(ticker), journal_(journal), on_look_(std::move(on_look)) {}
   ~LeaseKeeper() override { ticker_.plan(*this, kNever); }
-  LeaseKeeper(const LeaseKeeper&) = delete;
-  LeaseKeeper& operator=(const LeaseKeeper&) = delete;
 
   /// This server leads from now on.
   void begin() { ticker_.plan(*this, journal_.next_beat()); }

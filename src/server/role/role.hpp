@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "base/check.hpp"
 #include "core/ports/journal.hpp"
 
 namespace millrace::server {
@@ -19,7 +20,7 @@ namespace millrace::server {
 ///                                                               any ──stop()──▶ stopping
 ///
 /// A serving server that has lost touch with its log keeps its role: its clients are closed, and
-/// new ones wait as at a standby (`docs/decisions/58-engine-away.md`).
+/// new ones wait as at a standby (docs/internals/decisions/nodes.md).
 ///
 /// A server whose log nobody else can append to is a standby for no time.
 ///
@@ -37,7 +38,10 @@ class Role {
   void has_replayed() { move_to(Name::kStandby); }
 
   /// The server's claim of this epoch is in the log, and everything before it is applied.
-  void lead(Epoch epoch);
+  void lead(Epoch epoch) {
+    move_to(Name::kServing);
+    epoch_ = epoch;
+  }
 
   /// The process is to end.
   void stop() { move_to(Name::kStopping); }
@@ -64,7 +68,10 @@ class Role {
   }
 
  private:
-  void move_to(Name name);
+  void move_to(Name name) {
+    CHECK(can_move(name_, name));
+    name_ = name;
+  }
 
   Name name_ = Name::kReplaying;
   std::optional<Epoch> epoch_;

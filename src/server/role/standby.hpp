@@ -1,7 +1,7 @@
 #pragma once
 
+#include "core/broker/broker.hpp"
 #include "core/ports/shared_journal.hpp"
-#include "core/state/ledger.hpp"
 
 namespace millrace::server {
 
@@ -9,16 +9,16 @@ namespace millrace::server {
 /// and takes over. Its clients are the leader's (`relay/relay.hpp`).
 class Standby {
  public:
-  /// `ledger` has applied everything that `journal` replayed. Both must outlive it.
-  Standby(Ledger& ledger, SharedJournal& journal) : ledger_(ledger), journal_(journal) {}
+  /// The ledger of `broker` has applied everything that `journal` replayed. Both must outlive it.
+  Standby(Broker& broker, SharedJournal& journal) : broker_(broker), journal_(journal) {}
 
   /// Applies what has arrived since the last call, and takes the lead when nobody has it. Removes
   /// what its own cache of the log does not need any more. The answer and the problems are those of
   /// `SharedJournal::follow`.
-  [[nodiscard]] Outcome<SharedJournal::Followed> work();
+  [[nodiscard]] Outcome<SharedJournal::Followed> work(Time now);
 
  private:
-  Ledger& ledger_;
+  Broker& broker_;
   SharedJournal& journal_;
 };
 

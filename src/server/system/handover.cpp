@@ -1,19 +1,13 @@
 #include "server/system/handover.hpp"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 #include "base/number.hpp"
+#include "base/text.hpp"
 
 namespace millrace::server {
 namespace {
-
-std::string take_name(std::string_view& names) {
-  const std::string_view name = names.substr(0, names.find(':'));
-  names.remove_prefix(std::min(name.size() + 1, names.size()));
-  return std::string(name);
-}
 
 /// The port that a socket's name means, if there is one of that name.
 std::string_view port_of(std::string_view name) {
@@ -39,7 +33,7 @@ Outcome<std::vector<HandedOver>> take_sockets(const Handover& handover, std::int
   for (int i = 0; i < static_cast<int>(*count); ++i) {
     auto socket = BoundSocket::adopt(kFirstHandedOver + i);
     if (!socket) return socket.error();
-    taken.push_back({take_name(names), std::move(*socket)});
+    taken.push_back({std::string(take_until(names, ':')), std::move(*socket)});
   }
   return taken;
 }

@@ -12,8 +12,6 @@ class MemoryReturn final : private Deadline {
   /// Works in the thread that runs the ticker, which outlives it.
   MemoryReturn(Ticker& ticker, Time now);
   ~MemoryReturn() override { ticker_.plan(*this, kNever); }
-  MemoryReturn(const MemoryReturn&) = delete;
-  MemoryReturn& operator=(const MemoryReturn&) = delete;
 
  private:
   void expire(Time now) override;

@@ -7,7 +7,9 @@
 #include <asio/io_context.hpp>
 #include <asio/local/datagram_protocol.hpp>
 #include <chrono>
+#include <condition_variable>
 #include <ctime>
+#include <mutex>
 #include <system_error>
 #include <utility>
 
@@ -48,25 +50,17 @@ ServiceManager::ServiceManager(const Handover& handover, std::int64_t own_pid, c
   if (!time) log_.event("watchdog_ignored", {{"problem", time.error().text}});
   if (!time || *time == std::chrono::microseconds{}) return;
   pause_ = std::max(Duration(*time) / 2, kPauseMin);
-  thread_ = std::thread([this] { feed_outside_of_loop(); });
+  thread_ = std::jthread([this](const std::stop_token& end) { feed_outside_of_loop(end); });
   pthread_setname_np(thread_.native_handle(), "watchdog");
 }
 
-ServiceManager::~ServiceManager() {
-  if (!thread_.joinable()) return;
-  {
-    const std::lock_guard guard(mutex_);
-    has_ended_ = true;
-  }
-  is_over_.notify_all();
-  thread_.join();
-}
-
-void ServiceManager::feed_outside_of_loop() {
-  std::unique_lock lock(mutex_);
-  do {
+void ServiceManager::feed_outside_of_loop(const std::stop_token& end) {
+  std::mutex mutex;
+  std::condition_variable_any is_over;
+  for (std::unique_lock lock(mutex); !end.stop_requested();) {
     if (!is_loop_running_) feed();
-  } while (!is_over_.wait_for(lock, pause_, [this] { return has_ended_; }));
+    is_over.wait_for(lock, end, pause_, [] { return false; });
+  }
 }
 
 void ServiceManager::notify_ready() const {

@@ -1,8 +1,7 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -31,7 +30,6 @@ class ServiceManager {
  public:
   /// `log` outlives it.
   ServiceManager(const Handover& handover, std::int64_t own_pid, const Log& log);
-  ~ServiceManager();
   ServiceManager(const ServiceManager&) = delete;
   ServiceManager& operator=(const ServiceManager&) = delete;
 
@@ -48,17 +46,14 @@ class ServiceManager {
   [[nodiscard]] Outcome<Done> notify(std::string_view state) const;
   void leave_loop();
   void feed() const;
-  void feed_outside_of_loop();
+  void feed_outside_of_loop(const std::stop_token& end);
 
   const std::string socket_;
   const Log& log_;
   Duration pause_{};  ///< between two feeds; zero: there is no watchdog
   bool is_stopping_ = false;
   std::atomic<bool> is_loop_running_ = false;
-  std::mutex mutex_;
-  std::condition_variable is_over_;
-  bool has_ended_ = false;
-  std::thread thread_;  ///< none without a watchdog
+  std::jthread thread_;  ///< none without a watchdog
 };
 
 /// Feeds the watchdog in the thread of a main loop, in turns of it, while it lives.
@@ -67,8 +62,6 @@ class WatchdogDeadline final : private Deadline {
   /// Both outlive it.
   WatchdogDeadline(ServiceManager& manager, Ticker& ticker, Time now);
   ~WatchdogDeadline() override;
-  WatchdogDeadline(const WatchdogDeadline&) = delete;
-  WatchdogDeadline& operator=(const WatchdogDeadline&) = delete;
 
  private:
   void expire(Time now) override;

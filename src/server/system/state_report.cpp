@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <mutex>
 #include <sstream>
 #include <string>
 #include <system_error>
@@ -62,38 +64,34 @@ std::string text_of_stack(const std::vector<std::uintptr_t>& stack) {
 }  // namespace
 
 StateReport::StateReport(Signals& signals, const LoopStep& step, const Log& log)
-    : signals_(signals), step_(step), log_(log), thread_([this] { run(); }) {
+    : signals_(signals),
+      step_(step),
+      log_(log),
+      thread_([this](const std::stop_token& end) { run(end); }) {
   pthread_setname_np(thread_.native_handle(), "state");
 }
 
 StateReport::~StateReport() {
-  {
-    const std::lock_guard guard(mutex_);
-    has_ended_ = true;
-  }
-  is_over_.notify_all();
+  thread_.request_stop();
   signals_.wake_reporter();
-  thread_.join();
 }
 
-void StateReport::run() {
-  signals_.wait_for_report();
-  for (std::unique_lock lock(mutex_); !has_ended_;) {
-    report(lock);
-    lock.unlock();
-    signals_.wait_for_report();
-    lock.lock();
-  }
+void StateReport::run(const std::stop_token& end) {
+  for (signals_.wait_for_report(); !end.stop_requested(); signals_.wait_for_report()) report(end);
 }
 
-void StateReport::report(std::unique_lock<std::mutex>& lock) {
+void StateReport::report(const std::stop_token& end) {
+  std::mutex mutex;
+  std::condition_variable_any is_over;
+  std::unique_lock lock(mutex);
   const std::string step = step_.name();
   const std::uint64_t count = step_.count();
   const std::string stack = text_of_stack(signals_.stack());
   log_threads();
   // The signal has woken a loop that was idle.
   for (auto waited = 0ms; waited < kStepMax && step_.count() == count; waited += kReportLook) {
-    if (is_over_.wait_for(lock, kReportLook, [this] { return has_ended_; })) return;
+    is_over.wait_for(lock, end, kReportLook, [] { return false; });
+    if (end.stop_requested()) return;
   }
   log_.event("state_main_loop", {{"step", step},
                                  {"goes_on", step_.count() == count ? "no" : "yes"},

@@ -1,12 +1,11 @@
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
+#include <stop_token>
 #include <thread>
 
 #include "server/process/logging.hpp"
 #include "server/system/signals.hpp"
-#include "server/turn/loop_step.hpp"
+#include "server/turn/turn.hpp"
 
 namespace millrace::server {
 
@@ -21,17 +20,14 @@ class StateReport {
   StateReport& operator=(const StateReport&) = delete;
 
  private:
-  void run();
-  void report(std::unique_lock<std::mutex>& lock);
+  void run(const std::stop_token& end);
+  void report(const std::stop_token& end);
   void log_threads() const;
 
   Signals& signals_;
   const LoopStep& step_;
   const Log& log_;
-  std::mutex mutex_;
-  std::condition_variable is_over_;
-  bool has_ended_ = false;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace millrace::server

@@ -4,7 +4,6 @@
 #include <deque>
 #include <memory>
 #include <optional>
-#include <string>
 #include <string_view>
 
 #include "core/ports/session.hpp"
@@ -13,7 +12,6 @@
 #include "server/turn/kept_input.hpp"
 #include "server/turn/link.hpp"
 #include "server/turn/mailbox.hpp"
-#include "server/turn/responder.hpp"
 #include "server/turn/ticker.hpp"
 #include "server/turn/turn.hpp"
 
@@ -77,8 +75,6 @@ class ClientSession : public Responder, public Deadline, private InputKeeper {
   ClientSession(std::unique_ptr<Session> session, ClientSocket& socket, Batch<Order>& orders,
                 Parts& parts);
   ~ClientSession() override;
-  ClientSession(const ClientSession&) = delete;
-  ClientSession& operator=(const ClientSession&) = delete;
 
   /// The client is connected. Called once, first.
   void start();

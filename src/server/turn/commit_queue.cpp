@@ -1,7 +1,6 @@
 #include "server/turn/commit_queue.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/check.hpp"
 #include "core/ports/session.hpp"

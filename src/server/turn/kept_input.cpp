@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/limits.hpp"
 
 namespace millrace::server {
 

@@ -4,7 +4,6 @@
 #include <list>
 #include <optional>
 
-#include "base/limits.hpp"
 #include "core/model/types.hpp"
 #include "server/process/clock.hpp"
 #include "server/process/logging.hpp"
@@ -61,8 +60,6 @@ class KeptInput final : private Deadline {
 
   explicit KeptInput(Parts parts) : parts_(parts) {}
   ~KeptInput() override;
-  KeptInput(const KeptInput&) = delete;
-  KeptInput& operator=(const KeptInput&) = delete;
 
   /// `keeper` keeps so much now, and will keep less without more input if it is at work. To be
   /// called whenever that may have changed, and with 0 before it is destroyed.

@@ -20,8 +20,6 @@ class StallWatch final : private Deadline {
 
   explicit StallWatch(Parts parts) : parts_(parts) {}
   ~StallWatch() override { parts_.ticker.plan(*this, kNever); }
-  StallWatch(const StallWatch&) = delete;
-  StallWatch& operator=(const StallWatch&) = delete;
 
   /// To be called once a turn in which something may be appended.
   void work(Time now);

@@ -11,7 +11,10 @@ namespace millrace::server {
 /// Something that is to happen to its owner at a certain time.
 class Deadline {
  public:
+  Deadline() = default;
   virtual ~Deadline() = default;
+  Deadline(const Deadline&) = delete;
+  Deadline& operator=(const Deadline&) = delete;
   virtual void expire(Time now) = 0;
 
  private:

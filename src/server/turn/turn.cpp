@@ -1,6 +1,5 @@
 #include "server/turn/turn.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/check.hpp"

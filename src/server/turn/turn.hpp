@@ -2,21 +2,95 @@
 
 #include <absl/container/flat_hash_map.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
 
 #include "core/broker/broker.hpp"
+#include "core/model/types.hpp"
 #include "core/ports/journal.hpp"
 #include "core/ports/session.hpp"
 #include "core/state/ledger.hpp"
 #include "server/process/clock.hpp"
-#include "server/turn/call_list.hpp"
 #include "server/turn/commit_queue.hpp"
 #include "server/turn/compactor.hpp"
-#include "server/turn/loop_step.hpp"
-#include "server/turn/responder.hpp"
 #include "server/turn/ticker.hpp"
 
 namespace millrace::server {
+
+/// One that answers a client, as the main loop sees it.
+class Responder {
+ public:
+  virtual ~Responder() = default;
+
+  /// Hands over the output that came since the last call. It may leave once everything before `lsn`
+  /// is durable, or as much of that as it tells of: then that is the answer. nullopt: there was
+  /// none.
+  virtual std::optional<Lsn> bind(Lsn lsn) = 0;
+
+ private:
+  friend class Turn;
+  bool is_enlisted_ = false;
+};
+
+/// What the main loop does right now. Its thread says so when a step begins, which costs two
+/// stores; any thread may ask.
+class LoopStep {
+ public:
+  /// `name` is a literal.
+  void begin(const char* name) {
+    name_.store(name, std::memory_order_relaxed);
+    count_.store(count() + 1, std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] const char* name() const { return name_.load(std::memory_order_relaxed); }
+
+  /// Of the steps that have begun: it does not change while the loop hangs.
+  [[nodiscard]] std::uint64_t count() const { return count_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<const char*> name_ = "start";
+  std::atomic<std::uint64_t> count_ = 0;
+};
+
+/// Those that are to be called, in order. Any of them may be removed while others are called, and
+/// is not called then. The list owns nobody.
+template <typename Member>
+class CallList {
+ public:
+  void add(Member& member) { members_.push_back(&member); }
+
+  /// Takes time for the length of the list: members leave far less often than they are called.
+  void remove(const Member& member) {
+    // The places of the others stay, since the list may be being walked.
+    std::replace(members_.begin(), members_.end(), const_cast<Member*>(&member),
+                 static_cast<Member*>(nullptr));
+  }
+
+  /// Calls `call` with each member that is there now. Those that are added meanwhile are left out.
+  template <typename Call>
+  void call_each(Call call) {
+    const std::size_t count = members_.size();
+    // By index and looked up each time: a call may add members, which moves them all.
+    for (std::size_t i = 0; i < count; ++i) {
+      if (members_[i] != nullptr) call(*members_[i]);
+    }
+  }
+
+  void clear() { members_.clear(); }
+
+  /// Those that were removed count until `clear`.
+  [[nodiscard]] bool is_empty() const { return members_.empty(); }
+  [[nodiscard]] std::size_t size() const { return members_.size(); }
+
+  void swap(CallList& other) noexcept { members_.swap(other.members_); }
+
+ private:
+  std::vector<Member*> members_;  ///< null: removed meanwhile
+};
 
 /// Where the main loop gets input from.
 class Input {
@@ -174,5 +248,39 @@ inline constexpr int kGatheringLooks = 4;
 inline constexpr std::size_t kGatheredBytes = 64 * 1024;
 /// How long such a batch waits at most for those in flight.
 inline constexpr Duration kInFlightMax = std::chrono::milliseconds(5);
+
+/// A turn, and all that it works with. `turn.run()` is called again and again, in one thread.
+struct MainLoop {
+  /// All outlive the loop.
+  struct Parts {
+    Broker& broker;
+    Ledger& ledger;
+    Journal& journal;
+    Clock& clock;
+    Input& input;
+    Duties& duties;
+    LoopStep* step = nullptr;  ///< see `Turn::Parts`
+  };
+
+  explicit MainLoop(Parts parts)
+      : ticker(parts.broker),
+        commits({.ledger = parts.ledger, .journal = parts.journal, .clock = parts.clock}),
+        compactor(parts.ledger, parts.journal),
+        turn({.broker = parts.broker,
+              .ledger = parts.ledger,
+              .journal = parts.journal,
+              .clock = parts.clock,
+              .ticker = ticker,
+              .commits = commits,
+              .compactor = compactor,
+              .input = parts.input,
+              .duties = parts.duties,
+              .step = parts.step}) {}
+
+  Ticker ticker;
+  CommitQueue commits;
+  Compactor compactor;
+  Turn turn;
+};
 
 }  // namespace millrace::server

@@ -110,7 +110,7 @@ void WebConnection::on_limit() {
     case Phase::kDelayed:
       port_.logins().leave(*turn_);
       turn_.reset();
-      return begin_request();
+      return log_in();
     case Phase::kAnswering:
       return respond(refuse_without_answer());
     case Phase::kIdle:
@@ -126,7 +126,8 @@ std::optional<WebConnection::Place> WebConnection::gives_way() const {
   if (phase_ > Phase::kSending) return std::nullopt;
   if (phase_ == Phase::kIdle && Steady::now() < since_ + kWebGrace) return std::nullopt;
   const bool has_all = phase_ == Phase::kLeaving;
-  return std::pair(phase_ == Phase::kBody, has_all ? Steady::time_point::min() : since_);
+  return std::pair(phase_ == Phase::kBody && !is_open_body(),
+                   has_all ? Steady::time_point::min() : since_);
 }
 
 // ---- receiving ----------------------------------------------------------------------------------
@@ -163,11 +164,7 @@ void WebConnection::advance() {
   if (phase_ == Phase::kIdle && !input_.empty()) enter(Phase::kHead, kWebHeadMax);
   const bool is_whole = http::head_bytes(input_).has_value();
   if (!is_whole && input_.size() <= http::kHeaderBytesMax) return wait();
-  const Time now = now_for_guard();
-  if (is_logged_in_ || !port_.logins().is_slow(peer_.id, now)) return begin_request();
-  turn_ = port_.logins().wait(peer_.id, now);
-  if (!turn_) return close();
-  enter(Phase::kDelayed, turn_->at - now);
+  begin_request();
 }
 
 void WebConnection::begin_request() {
@@ -179,11 +176,37 @@ void WebConnection::begin_request() {
   is_last_ = true;                         // where nobody knows where the next request would begin
   if (auto refusal = http::refuse_head(head)) return respond(std::move(*refusal));
   *head_ = http::read_head(head);
-  head_->request.from = peer_.address;
+  http::Request& request = head_->request;
+  request.from = peer_.address;
+  request.is_encrypted = tls_ || request.header("x-forwarded-proto") == "https";
+  // Of a login that was right before, no wrong one is to be feared.
+  const bool is_known = is_logged_in_ && request.path != http::kLoginPath &&
+                        request.header("authorization") == right_authorization_;
+  const Time now = now_for_guard();
+  if (is_known || !port_.logins().is_slow(peer_.id, now)) return log_in();
+  turn_ = port_.logins().wait(peer_.id, now);
+  if (!turn_) return close();
+  enter(Phase::kDelayed, turn_->at - now);
+}
+
+void WebConnection::log_in() {
+  // A hash of a password is made elsewhere.
+  enter(Phase::kAnswering, kWebAnswerMax);
+  // Shared: see `WebAnswers::answer`.
+  const std::shared_ptr<http::Request> shared(head_, &head_->request);
+  port_.answers().log_in(shared, [self = shared_from_this(), number = ++number_](auto login) {
+    // Otherwise the client has run out of patience.
+    if (self->phase_ != Phase::kAnswering || self->number_ != number) return;
+    self->go_on_with_head(login);
+  });
+}
+
+void WebConnection::go_on_with_head(http::Login login) {
   const http::Request& request = head_->request;
-  WebAnswers& answers = port_.answers();
-  const http::Login login = answers.login_of(request);
-  if (login == http::Login::kRight) is_logged_in_ = true;
+  if (login == http::Login::kRight) {
+    is_logged_in_ = true;
+    right_authorization_ = request.header("authorization");
+  }
   if (login == http::Login::kWrong) port_.logins().note_failure(peer_.id, now_for_guard());
   const bool has_body =
       request.headers.contains("content-length") || request.headers.contains("transfer-encoding");
@@ -193,11 +216,18 @@ void WebConnection::begin_request() {
   if (head_->has_odd_path) {
     return respond(http::refuse(404, "the path has a segment that is empty, . or .."));
   }
-  if (auto response = answers.answer_head(request)) return respond(std::move(*response));
+  if (auto response = port_.answers().answer_head(request, login)) {
+    return respond(std::move(*response));
+  }
   return has_body && request.method == "POST" ? begin_body() : ask();
 }
 
-/// The guard has let the head pass: nobody else can make the server collect a body.
+/// Anybody may send the fields of the form to log in.
+bool WebConnection::is_open_body() const {
+  return head_->request.path == http::kLoginPath;
+}
+
+/// The guard has let the head pass: nobody else can make the server collect a long body.
 void WebConnection::begin_body() {
   http::Request& request = head_->request;
   if (auto refusal = check_length(request, port_.answers().body_bytes_max(request))) {
@@ -210,7 +240,7 @@ void WebConnection::begin_body() {
   }
   room_bytes_ = *room;
   is_last_ = !head_->stays_open;
-  enter(Phase::kBody, kWebBodyMax);
+  enter(Phase::kBody, is_open_body() ? kWebHeadMax : kWebBodyMax);
   const bool is_awaited = equals_ignoring_case(request.header("expect"), "100-continue");
   if (is_awaited && input_.size() < missing_bytes_) {
     return send("HTTP/1.1 100 Continue\r\n\r\n", &WebConnection::wait);
@@ -237,6 +267,10 @@ void WebConnection::ask() {
   port_.answers().answer(request, [self = shared_from_this(), number = number_](auto response) {
     // Otherwise the client has run out of patience.
     if (self->phase_ != Phase::kAnswering || self->number_ != number) return;
+    if (response && response->is_wrong_login) {
+      self->port_.logins().note_failure(self->peer_.id, now_for_guard());
+      self->is_last_ = true;
+    }
     self->respond(response ? std::move(*response) : refuse_without_answer());
   });
 }

@@ -25,12 +25,16 @@ class WebAnswers {
  public:
   virtual ~WebAnswers() = default;
 
-  /// Checks the password of the request.
-  [[nodiscard]] virtual http::Login login_of(const http::Request& request) = 0;
+  /// Checks the password of the request, and sets its caller. `then` is called once, in the port's
+  /// thread: at once, or later.
+  using LoggedIn = std::function<void(http::Login login)>;
+  /// The request is shared: see `answer`.
+  virtual void log_in(const std::shared_ptr<http::Request>& request, LoggedIn then) = 0;
 
   /// The answer to a request for which its head is enough. nullopt: its body is read, if it has
   /// one, and `answer` is called.
-  [[nodiscard]] virtual std::optional<http::Response> answer_head(const http::Request& request) = 0;
+  [[nodiscard]] virtual std::optional<http::Response> answer_head(const http::Request& request,
+                                                                  http::Login login) = 0;
 
   /// The limit of its body.
   [[nodiscard]] virtual std::size_t body_bytes_max(const http::Request& request) const = 0;
@@ -99,7 +103,10 @@ class WebConnection final : public std::enable_shared_from_this<WebConnection> {
   void receive();
   void advance();
   void begin_request();
+  void log_in();
+  void go_on_with_head(http::Login login);
   void begin_body();
+  [[nodiscard]] bool is_open_body() const;
   void take_body();
   void ask();
   void respond(http::Response response);
@@ -130,6 +137,7 @@ class WebConnection final : public std::enable_shared_from_this<WebConnection> {
   bool is_sending_ = false;                        ///< a write is on its way
   bool is_last_ = false;                           ///< no request follows
   bool is_logged_in_ = false;                      ///< an earlier request had the right password
+  std::string right_authorization_;                ///< of that request
   std::optional<faktory::LoginGuard::Turn> turn_;  ///< set exactly in kDelayed
 };
 

@@ -22,7 +22,8 @@ constexpr std::size_t kKeptRequests = 1'000'000;
 /// All that is answered here. The words are for people.
 constexpr std::string_view kStatusLines =
     "200 OK\r\n201 Created\r\n202 Accepted\r\n204 No Content\r\n304 Not Modified\r\n"
-    "307 Temporary Redirect\r\n400 Bad Request\r\n401 Unauthorized\r\n403 Forbidden\r\n"
+    "303 See Other\r\n307 Temporary Redirect\r\n400 Bad Request\r\n401 Unauthorized\r\n403 "
+    "Forbidden\r\n"
     "404 Not Found\r\n405 Method Not Allowed\r\n408 Request Timeout\r\n409 Conflict\r\n"
     "411 Length Required\r\n413 Payload Too Large\r\n414 URI Too Long\r\n"
     "415 Unsupported Media Type\r\n429 Too Many Requests\r\n"

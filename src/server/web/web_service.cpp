@@ -1,6 +1,7 @@
 #include "server/web/web_service.hpp"
 
 #include <algorithm>
+#include <asio/post.hpp>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -9,7 +10,9 @@
 
 #include "faktory/job/stored_form.hpp"
 #include "http/kit/assets.hpp"
+#include "http/kit/head.hpp"
 #include "http/kit/json.hpp"
+#include "http/kit/session_cookie.hpp"
 #include "http/kit/text.hpp"
 #include "server/process/process.hpp"
 
@@ -61,6 +64,20 @@ std::vector<http::AlertRule> rules_of(const std::vector<AlertOptions>& alerts) {
   return rules;
 }
 
+/// Where the UI shows buttons: nowhere, everywhere, or for queues that match one of these patterns.
+void show_rights(const access::Caller& caller, http::Response& response) {
+  constexpr auto kOperate = access::Right::kOperate;
+  constexpr std::size_t kPatternsBytesMax = 2048;
+  if (!caller.may_anywhere(kOperate)) response.headers["X-Read-Only"] = "1";
+  if (!caller.may_anywhere(kOperate) || caller.may_everywhere(kOperate)) return;
+  std::string patterns;
+  for (const std::string& each : caller.patterns(kOperate)) {
+    patterns += (patterns.empty() ? "" : " ") + http::percent_encoded(each);
+  }
+  // Of so many the page shows all buttons, and the server refuses.
+  if (patterns.size() <= kPatternsBytesMax) response.headers["X-Operates"] = patterns;
+}
+
 bool is_report(const http::Request& request) {
   return request.method == "POST" && request.path == http::kReportPath;
 }
@@ -87,28 +104,36 @@ WebService::WebService(Parts parts, Options options, BoundSocket socket)
       refuse_report_(std::move(options.refuse_report)),
       bulks_(parts.broker),
       receivers_(std::move(options.alerts)),
-      measures_({series_, failures_, alerts_, parts.broker.activity()}, options.data_directory,
-                parts.log),
-      site_{.broker = parts.broker,
-            .format = parts.format,
-            .bulks = bulks_,
-            .cron = parts.cron,
-            .trend = trend_,
-            .series = series_,
-            .failures = failures_,
-            .stuck = stuck_,
-            .alerts = alerts_,
-            .facts = std::move(options.facts),
-            .traffic = std::move(options.traffic),
-            .cluster = std::move(options.cluster),
-            .push = std::move(options.push),
-            .info = std::move(options.info),
-            .push_in_parts = std::move(options.push_in_parts),
-            .is_queue_name = std::move(options.is_queue_name),
-            .args_part = faktory::args_part,
-            .random = random_number},
+      measures_({series_, failures_, alerts_, trend_, fleet_}, options.data_directory, parts.log),
+      site_{
+          .broker = parts.broker,
+          .format = parts.format,
+          .bulks = bulks_,
+          .cron = parts.cron,
+          .trend = trend_,
+          .series = series_,
+          .failures = failures_,
+          .stuck = stuck_,
+          .fleet = fleet_,
+          .alerts = alerts_,
+          .facts = std::move(options.facts),
+          .traffic = std::move(options.traffic),
+          .cluster = std::move(options.cluster),
+          .push = std::move(options.push),
+          .info = std::move(options.info),
+          .push_in_parts = std::move(options.push_in_parts),
+          .is_queue_name = std::move(options.is_queue_name),
+          .read_block = options.data_directory.empty()
+                            ? std::function<std::string(const http::Block&)>()
+                            : [directory = options.data_directory](
+                                  const http::Block&
+                                      block) { return MeasureFile::read_block(directory, block); },
+          .args_part = faktory::args_part,
+          .random = random_number},
       gate_(parts.poller, parts.turn),
       guard_(std::move(options.guard)),
+      logins_(guard_.users),
+      sessions_(guard_.users),
       report_key_(options.report_key),
       port_(std::move(socket), {.answers = *this,
                                 .connections_max = options.connections_max,
@@ -117,6 +142,7 @@ WebService::WebService(Parts parts, Options options, BoundSocket socket)
               [directory = std::move(options.data_directory)] { return read_system(directory); }) {
   parts_.broker.watch_failures(&failures_);
   alerts_.set(rules_of(receivers_));
+  alert_sender_.emplace(parts_.poller, receivers_);
 }
 
 WebService::~WebService() {
@@ -125,16 +151,24 @@ WebService::~WebService() {
   parts_.ticker.plan(*this, kNever);
 }
 
+void WebService::follow() {
+  const Time now = parts_.clock.now();
+  measures_.load(now);
+  parts_.ticker.plan(*this, now);
+}
+
 Outcome<Done> WebService::listen() {
   const Time now = parts_.clock.now();
   measures_.load(now);
+  is_serving_ = true;
   alerts_.take_over(now, is_open_);
+  const std::string node = site_.traffic().leadership.node;
   parts_.broker.activity().note({.at = now,
                                  .protocol = "server",
                                  .from = {},
                                  .client = site_.facts.hostname,
-                                 .action = is_open_ ? "server/lead" : "server/start",
-                                 .target = {},
+                                 .action = node.empty() ? "server/start" : "server/lead",
+                                 .target = node,
                                  .details = http::concat("version ", site_.facts.version)});
   parts_.ticker.plan(*this, now);
   port_.post([this] { standby_.reset(); });
@@ -158,24 +192,29 @@ void WebService::work(Time now) {
 void WebService::expire(Time now) {
   trend_.note(parts_.broker.view(), now);
   series_.work(parts_.broker, now);
-  stuck_.work(parts_.broker, now);
   measures_.work(now);
+  const Time due = std::min({trend_.next_due(), series_.next_due(), measures_.next_due()});
+  // Workers are the leader's, and so are alerts.
+  if (!is_serving_) return parts_.ticker.plan(*this, due);
+  stuck_.work(parts_.broker, now);
+  fleet_.work(parts_.broker, now);
   work_alerts(now);
-  parts_.ticker.plan(*this, std::min({trend_.next_due(), series_.next_due(), stuck_.next_due(),
-                                      measures_.next_due(), alerts_.next_due()}));
+  parts_.ticker.plan(*this, std::min({due, stuck_.next_due(), fleet_.next_due(), alerts_.next_due(),
+                                      alert_sender_->next_due()}));
   if (has_bulk_work_) parts_.turn.request();
 }
 
 void WebService::set_alerts(std::vector<AlertOptions> alerts) {
   take_alert_results();
-  alert_sender_.reset();
   receivers_ = std::move(alerts);
   alerts_.set(rules_of(receivers_));
+  alert_sender_.emplace(parts_.poller, receivers_);
 }
 
 void WebService::work_alerts(Time now) {
-  if (now < alerts_.next_due()) return;
+  alert_sender_->work(now);
   take_alert_results();
+  if (now < alerts_.next_due()) return;
   // A disk may not answer: the next round knows what this one asks for.
   port_.post([this] {
     system_.facts([this](const http::SystemFacts& facts) {
@@ -184,13 +223,11 @@ void WebService::work_alerts(Time now) {
   });
   alerts_.work(site_, system_facts_, now);
   for (http::AlertMessage& message : alerts_.take()) {
-    if (!alert_sender_) alert_sender_ = std::make_unique<AlertSender>(receivers_);
     alert_sender_->hand_over(std::move(message));
   }
 }
 
 void WebService::take_alert_results() {
-  if (!alert_sender_) return;
   for (const http::AlertResult& result : alert_sender_->take()) {
     alerts_.note(result, parts_.broker.activity(), parts_.clock.now());
     if (result.problem.empty()) continue;
@@ -206,10 +243,14 @@ void WebService::show_options(std::vector<std::pair<std::string, std::string>> o
   site_.facts.options = std::move(options);
 }
 
-void WebService::reload(const std::string& password, const ReportKey& key,
+void WebService::reload(const std::string& password, access::SharedUsers users,
+                        const ReportKey& key,
                         std::shared_ptr<const TlsContext> tls /* see Options */) {
-  port_.post([this, password, key] {
+  port_.post([this, password, users = std::move(users), key] {
     guard_.password = password;
+    guard_.users = users;
+    logins_.set(users);
+    sessions_.set(users);
     report_key_ = key;
   });
   if (tls) port_.set_tls(std::move(tls));
@@ -219,8 +260,8 @@ void WebService::finish(bool is_all_durable) {
   gate_.close(is_all_durable);
   port_.close();
   port_.join();
+  logins_.thread().join();
   take_alert_results();
-  alert_sender_.reset();
   measures_.save_last();
 }
 
@@ -233,18 +274,132 @@ std::optional<http::Response> WebService::answer_on_standby(const http::Request&
 }
 
 /// A signature is a guess of the password as well.
-http::Login WebService::login_of(const http::Request& request) {
+http::Login WebService::login_of(const http::Request& request) const {
   if (!take_report_ || !is_report(request)) return http::login_of(request, guard_);
   const std::string signature = report_key_.sign(request.header(http::kReportHeader));
   const bool is_right = http::is_same_secret(request.header(http::kSignatureHeader), signature);
   return is_right ? http::Login::kRight : http::Login::kWrong;
 }
 
+/// The request is shared: see `WebAnswers::answer`.
+void WebService::log_in(const std::shared_ptr<http::Request>& request, LoggedIn then) {
+  if (guard_.users || !guard_.password.empty()) request->identified_by = "password";
+  if (!guard_.users) request->caller = access::Caller::everybody();
+  if (!guard_.users || is_report(*request)) return then(login_of(*request));
+  if (http::is_open_to_all(*request) && !http::is_change(*request)) return then(http::Login::kNone);
+  const std::string& header = guard_.users->proxy().header;
+  if (!header.empty() && request->headers.contains(header)) return then(take_word(*request));
+  if (request->header("authorization").empty()) {
+    for (const std::string_view id : http::session_ids(*request)) {
+      auto caller = sessions_.find(id, WebSessions::Moment::clock::now());
+      if (!caller) continue;
+      request->caller = std::move(*caller);
+      request->identified_by = "session";
+      return then(http::Login::kRight);
+    }
+    return then(http::Login::kNone);
+  }
+  const auto said = http::credentials_of(*request);
+  said ? check_password(*said, request, std::move(then)) : then(http::Login::kWrong);
+}
+
+/// Of a proxy that people log in to. From elsewhere, or if it may be that of somebody before the
+/// proxy, it is a guess like a wrong password.
+http::Login WebService::take_word(http::Request& request) const {
+  const access::TrustedProxy& proxy = guard_.users->proxy();
+  request.identified_by = "proxy";
+  if (!proxy.is_at(request.from) || request.repeated.contains(proxy.header)) {
+    return http::Login::kWrong;
+  }
+  const access::User* const user = guard_.users->find(request.header(proxy.header));
+  if (user == nullptr) return http::Login::kNoUser;
+  request.caller = access::Caller(guard_.users, *user);
+  return http::Login::kRight;
+}
+
+void WebService::check_password(const http::Credentials& said,
+                                /* shared: see `WebAnswers::answer` */
+                                const std::shared_ptr<http::Request>& request, LoggedIn then) {
+  if (auto caller = logins_.known(said)) {
+    request->caller = std::move(*caller);
+    return then(http::Login::kRight);
+  }
+  auto begun = logins_.begin(said, request->from);
+  if (!begun) return then(http::Login::kTooMany);
+  // Shared by the two threads, one after the other.
+  const auto check = std::make_shared<WebLogins::Check>(std::move(*begun));
+  asio::post(logins_.thread(), [this, request, check, then = std::move(then)] {
+    check->work();
+    port_.post([this, request, check, then] {
+      auto caller = logins_.finish(*check);
+      if (!caller) return then(http::Login::kWrong);
+      request->caller = std::move(*caller);
+      then(http::Login::kRight);
+    });
+  });
+}
+
+/// The request is shared: see `WebAnswers::answer`.
+void WebService::log_in_by_form(const std::shared_ptr<http::Request>& request, Then then) {
+  std::multimap<std::string, std::string> fields;
+  http::read_query(request->body, fields);
+  if (fields.count("name") != 1 || fields.count("password") != 1) {
+    return then(http::refuse(400, "the fields are name and password, each once"));
+  }
+  const http::Credentials said{.user = fields.find("name")->second,
+                               .password = fields.find("password")->second};
+  request->caller = {};
+  request->identified_by = "password";
+  check_password(said, request, [this, request, name = said.user, then](http::Login login) {
+    then(answer_form(*request, name, login));
+  });
+}
+
+http::Response WebService::answer_form(const http::Request& request, const std::string& name,
+                                       http::Login login) {
+  if (login == http::Login::kTooMany) {
+    return http::show_form(request, 503, "Too many passwords are being checked. Try again.");
+  }
+  // Nobody is this user any more if the users have just changed.
+  const access::User* const user = guard_.users ? guard_.users->find(name) : nullptr;
+  const bool is_right = login == http::Login::kRight && user != nullptr &&
+                        request.caller.is_unchanged_in(guard_.users);
+  if (is_right) {
+    // An id that somebody has given the browser is worth nothing.
+    for (const std::string_view id : http::session_ids(request)) sessions_.end(id);
+    http::Response response = http::lead_on(request);
+    response.headers["Set-Cookie"] = http::set_session_cookie(
+        request, sessions_.begin(*user, WebSessions::Moment::clock::now()));
+    Change change = http::change_of(request);
+    change.action = "login";
+    note(std::move(change));
+    return response;
+  }
+  http::Response refusal = http::show_form(request, 401, "The user name or the password is wrong.");
+  refusal.is_wrong_login = true;
+  auto attempt = http::refused_attempt(request, refusal);
+  // People type passwords into the wrong field: a name that nobody has is noted nowhere.
+  attempt->user = user != nullptr ? name : "";
+  note_refused(request, *std::move(attempt));
+  return refusal;
+}
+
+http::Response WebService::log_out(const http::Request& request) {
+  for (const std::string_view id : http::session_ids(request)) sessions_.end(id);
+  Change change = http::change_of(request);
+  change.action = "logout";
+  note(std::move(change));
+  http::Response response{.body = "{}"};
+  response.headers["Set-Cookie"] = http::set_session_cookie(request, {});
+  return response;
+}
+
 /// nullopt: it is none.
-std::optional<http::Response> WebService::take_report(const http::Request& request) {
+std::optional<http::Response> WebService::take_report(const http::Request& request,
+                                                      http::Login login) {
   if (!take_report_ || !is_report(request)) return std::nullopt;
   auto report = http::decode_report(request.header(http::kReportHeader));
-  if (login_of(request) != http::Login::kRight) {
+  if (login != http::Login::kRight) {
     return refuse_report(403, report ? report->node : "",
                          "the report is not signed with the password of this server, or by an "
                          "older release");
@@ -262,22 +417,59 @@ http::Response WebService::refuse_report(int status, std::string claimed, std::s
   return refusal;
 }
 
-std::optional<http::Response> WebService::answer_head(const http::Request& request) {
+std::optional<http::Response> WebService::answer_head(const http::Request& request,
+                                                      http::Login login) {
   if (auto answered = answer_on_standby(request)) return answered;
-  if (auto taken = take_report(request)) return taken;
-  if (auto refused = http::check(request, guard_)) return refused;
+  if (auto taken = take_report(request, login)) return taken;
+  if (auto refused = http::check(request, guard_, login)) {
+    if (auto attempt = http::refused_attempt(request, *refused)) {
+      note_refused(request, *std::move(attempt));
+    }
+    return refused;
+  }
+  if (http::is_form(request, guard_) || http::is_logout(request, guard_)) return std::nullopt;
   if (auto asset = http::serve_asset(request)) return asset;
   return std::nullopt;
 }
 
+/// Nobody waits for the disk: people log in to see why it does not respond.
+void WebService::note(Change change) {
+  parts_.poller.post([this, change = std::move(change)]() mutable {
+    if (!site_.traffic().leadership.may_answer) return;
+    change.at = parts_.clock.now();
+    parts_.broker.activity().note(std::move(change));
+    parts_.turn.request();
+  });
+}
+
+void WebService::note_refused(const http::Request& request, Change attempt) {
+  std::string peer = request.caller.name().empty() ? request.from : std::string();
+  parts_.poller.post([this, attempt = std::move(attempt), peer = std::move(peer)]() mutable {
+    if (!site_.traffic().leadership.may_answer) return;
+    attempt.at = parts_.clock.now();
+    parts_.broker.activity().refuse(std::move(attempt), peer);
+  });
+}
+
 void WebService::answer(/* shared: see there */ std::shared_ptr<http::Request> request, Then then) {
+  if (http::is_form(*request, guard_)) return log_in_by_form(request, std::move(then));
+  // Users may have changed while the body arrived.
+  const bool is_user = !request->caller.name().empty();
+  if (is_user && !request->caller.is_unchanged_in(guard_.users)) {
+    return then(http::refuse(401, "the user has changed: log in again"));
+  }
+  if (http::is_logout(*request, guard_)) return then(log_out(*request));
   // Shared: see there.
   const auto visit = std::make_shared<Visit>(Visit{std::move(request), std::move(then)});
   port_.work_off(
       visit->request->body.size() > kWebLongBytes,
       [this, visit] { visit->refusal = http::prepare(site_, *visit->request); },
       [this, visit](bool) {
-        if (visit->refusal) return visit->then(std::move(visit->refusal));
+        if (visit->refusal) {
+          auto attempt = http::refused_attempt(*visit->request, *visit->refusal);
+          if (attempt) note_refused(*visit->request, *std::move(attempt));
+          return visit->then(std::move(visit->refusal));
+        }
         if (!needs_system_facts(visit->request->path)) return ask(visit);
         system_.facts([this, visit](const http::SystemFacts& facts) {
           visit->system = facts;
@@ -325,6 +517,17 @@ http::Response WebService::take_turn(Visit& visit) {
   std::snprintf(timing, sizeof timing, "broker;dur=%.3f, turn;dur=%.3f", visit.all_turns.count(),
                 visit.longest_turn.count());
   answered.headers["Server-Timing"] = timing;
+  if (request.caller.is_limited()) {
+    answered.headers["X-User"] = request.caller.name();
+    answered.headers["X-Identified-By"] = request.identified_by;
+  }
+  // That a job's queue was not for this user is seen only here.
+  if (answered.status == 403) {
+    if (auto attempt = http::refused_attempt(request, answered)) {
+      note_refused(request, *std::move(attempt));
+    }
+  }
+  show_rights(request.caller, answered);
   return answered;
 }
 

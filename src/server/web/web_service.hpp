@@ -11,18 +11,21 @@
 #include "http/kit/guard.hpp"
 #include "http/routes/alerts.hpp"
 #include "http/routes/measures/failure_series.hpp"
+#include "http/routes/measures/fleet.hpp"
 #include "http/routes/measures/series.hpp"
 #include "http/routes/measures/stuck_workers.hpp"
 #include "http/routes/measures/trend.hpp"
 #include "http/routes/site.hpp"
 #include "server/alerts/alert_sender.hpp"
-#include "server/cluster/report_signature.hpp"
+#include "server/cluster/node_reports.hpp"
 #include "server/process/clock.hpp"
 #include "server/turn/ticker.hpp"
 #include "server/web/measure_file.hpp"
 #include "server/web/system_reader.hpp"
 #include "server/web/web_gate.hpp"
+#include "server/web/web_logins.hpp"
 #include "server/web/web_port.hpp"
+#include "server/web/web_sessions.hpp"
 
 namespace millrace::server {
 
@@ -58,9 +61,11 @@ class WebService final : public Deadline, private WebAnswers {
     std::function<void(http::NodeReport report)> take_report;
     /// The same, told of one that was refused: `claimed` is its node, as its sender says, or empty.
     std::function<void(std::string claimed, std::string reason)> refuse_report;
-    std::function<Result<JobId, PushRefusal>(std::string_view json, Time now)> push;
+    std::function<Result<JobId, PushRefusal>(std::string_view json, Time now,
+                                             const access::Caller& caller)>
+        push;
     std::function<std::function<std::string()>(Time now, QueueSizes sizes)> info;
-    std::function<std::unique_ptr<PushInParts>()> push_in_parts;
+    std::function<std::unique_ptr<PushInParts>(access::Caller caller)> push_in_parts;
     std::function<bool(std::string_view name, JobKind kind)> is_queue_name;
   };
 
@@ -76,6 +81,9 @@ class WebService final : public Deadline, private WebAnswers {
   /// Opens the port if it is not open, and answers by itself, without the loop, until `listen`:
   /// whatever is not about this very server is redirected to the leader.
   [[nodiscard]] Outcome<Done> stand_by(Standby standby);
+
+  /// Measures what the leader does, until `listen`.
+  void follow();
 
   /// Serves, from now on.
   [[nodiscard]] Outcome<Done> listen();
@@ -97,7 +105,7 @@ class WebService final : public Deadline, private WebAnswers {
   /// From now on.
   void set_alerts(std::vector<AlertOptions> alerts);
   void show_options(std::vector<std::pair<std::string, std::string>> options);
-  void reload(const std::string& password, const ReportKey& key,
+  void reload(const std::string& password, access::SharedUsers users, const ReportKey& key,
               std::shared_ptr<const TlsContext> tls /* see Options */);
 
   /// Called when the loop has ended. Changes that wait are answered as done if everything is
@@ -109,16 +117,31 @@ class WebService final : public Deadline, private WebAnswers {
   using SharedVisit = std::shared_ptr<Visit>;  ///< by the calls that go on with it
 
   // In the port's thread.
-  [[nodiscard]] http::Login login_of(const http::Request& request) override;
-  [[nodiscard]] std::optional<http::Response> answer_head(const http::Request& request) override;
+  void log_in(const std::shared_ptr<http::Request>& request, LoggedIn then) override;
+  [[nodiscard]] http::Login login_of(const http::Request& request) const;
+  [[nodiscard]] std::optional<http::Response> answer_head(const http::Request& request,
+                                                          http::Login login) override;
   [[nodiscard]] std::size_t body_bytes_max(const http::Request& request) const override {
-    return http::body_bytes_max(request, body_bytes_max_);
+    return http::is_form(request, guard_) ? http::kFormBytesMax
+                                          : http::body_bytes_max(request, body_bytes_max_);
   }
   void answer(/* shared: see there */ std::shared_ptr<http::Request> request, Then then) override;
+  [[nodiscard]] http::Login take_word(http::Request& request) const;
+  /// The request is shared, as above.
+  void check_password(const http::Credentials& said, const std::shared_ptr<http::Request>& request,
+                      LoggedIn then);
+  /// The request is shared, as above.
+  void log_in_by_form(const std::shared_ptr<http::Request>& request, Then then);
+  [[nodiscard]] http::Response answer_form(const http::Request& request, const std::string& name,
+                                           http::Login login);
+  [[nodiscard]] http::Response log_out(const http::Request& request);
+  void note(Change change);
+  void note_refused(const http::Request& request, Change attempt);
   void ask(const SharedVisit& visit);
   void go_on(const SharedVisit& visit, std::optional<http::Response> response);
   [[nodiscard]] std::optional<http::Response> answer_on_standby(const http::Request& request);
-  [[nodiscard]] std::optional<http::Response> take_report(const http::Request& request);
+  [[nodiscard]] std::optional<http::Response> take_report(const http::Request& request,
+                                                          http::Login login);
   [[nodiscard]] http::Response refuse_report(int status, std::string claimed, std::string reason);
 
   // In the thread of the loop.
@@ -138,18 +161,22 @@ class WebService final : public Deadline, private WebAnswers {
   http::Series series_;
   http::FailureSeries failures_;
   http::StuckWorkers stuck_;
+  http::Fleet fleet_;
   http::Alerts alerts_;
-  std::vector<AlertOptions> receivers_;        ///< of the alerts
-  std::unique_ptr<AlertSender> alert_sender_;  ///< null: nothing was to be sent yet
-  http::SystemFacts system_facts_;             ///< of the last round of the alerts
+  std::vector<AlertOptions> receivers_;  ///< of the alerts
+  std::optional<AlertSender> alert_sender_;
+  http::SystemFacts system_facts_;  ///< of the last round of the alerts
   MeasureFile measures_;
   http::Site site_;
   bool has_bulk_work_ = false;
   bool is_open_ = false;
+  bool is_serving_ = false;
   WebGate gate_;
 
   // Used in the port's thread.
   http::GuardSettings guard_;
+  WebLogins logins_;
+  WebSessions sessions_;
   ReportKey report_key_;
   std::optional<Standby> standby_;  ///< nullopt: it serves
 

@@ -44,8 +44,8 @@ void JobList::refuse(std::string_view jid, std::string text) {
   refusal = std::move(text);
 }
 
-bool JobList::work(Shared& shared, Time now) {
-  if (!parts_.empty()) push_slice(shared, now);
+bool JobList::work(Shared& shared, const access::Caller& caller, Time now) {
+  if (!parts_.empty()) push_slice(shared, caller, now);
   if (!parts_.empty()) return false;
   render_slice();
   if (!refused_.empty()) return false;
@@ -54,14 +54,15 @@ bool JobList::work(Shared& shared, Time now) {
   return true;
 }
 
-void JobList::push_slice(Shared& shared, Time now) {
+void JobList::push_slice(Shared& shared, const access::Caller& caller, Time now) {
   for (std::size_t i = 0; i < kSliceJobs && !parts_.empty(); ++i) {
     // The records so far go to the journal first, so that no batch grows without a limit.
     if (shared.broker.ledger().batch_bytes() >= kBatchBytesPause) return;
     Part& part = parts_.front();
     kept_bytes_ -= part.kept_bytes();
-    if (const auto id = shared.pusher.put(part.job.job(), now, worker_); !id) {
+    if (const auto id = shared.pusher.put(part.job.job(), now, caller, worker_); !id) {
       refuse(part.jid, reply::refusal(id.error()));
+      if (id.error().reason == RefusedJob::Reason::kNotAllowed) not_allowed_ = id.error().detail;
     }
     parts_.pop_front();  // Its memory is freed during the work, not after it.
   }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "access/users.hpp"
 #include "base/long_text.hpp"
 #include "base/result.hpp"
 #include "core/model/types.hpp"
@@ -28,9 +29,12 @@ class JobList {
                                                               const std::string& worker);
 
   /// Works one slice. True: it was the last one, and `reply` is there.
-  [[nodiscard]] bool work(Shared& shared, Time now);
+  [[nodiscard]] bool work(Shared& shared, const access::Caller& caller, Time now);
 
   [[nodiscard]] LongText& reply() { return reply_; }
+
+  /// Why the last job was refused that the user may not push; empty: none was since the last call.
+  [[nodiscard]] std::string take_not_allowed() { return std::exchange(not_allowed_, {}); }
 
   /// The memory of the jobs that were not pushed, and of the refusals that were not rendered.
   [[nodiscard]] std::size_t kept_bytes() const { return kept_bytes_; }
@@ -49,12 +53,13 @@ class JobList {
 
   void take(const JobMembers& members, const PushTerms& terms);
   void refuse(std::string_view jid, std::string text);
-  void push_slice(Shared& shared, Time now);
+  void push_slice(Shared& shared, const access::Caller& caller, Time now);
   void render_slice();
 
   const std::string worker_;
   std::deque<Part> parts_;
   std::map<std::string, std::string> refused_;  ///< the text of each refusal, by jid
+  std::string not_allowed_;
   std::size_t kept_bytes_ = 0;
   LongText reply_;
 };

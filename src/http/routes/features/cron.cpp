@@ -96,19 +96,26 @@ Json show_entry(const CronBoard::Entry& entry, const View& view, Time now) {
           {"next", show_next(entry)}};
 }
 
-Response say_no_entry() {
+Response say_no_entry(const Call& /*call*/) {
   return refuse(404, "the config files have no such cron entry");
 }
 
 Response say_turned(const Call& call, const Answer<Done>& turned, bool is_paused) {
   if (!turned && turned.error() == Refusal::kNoRoom) return refuse_for_room();
-  if (!turned) return say_no_entry();
+  if (!turned) return say_no_entry(call);
   return {.body = dump({{"name", call.name}, {"is_paused", is_paused}}), .is_change = true};
+}
+
+std::optional<std::string> queue_of_entry(const Call& call) {
+  const auto entry = call.site.cron.find(call.name);
+  return entry ? std::optional(entry->queue) : std::nullopt;
 }
 
 }  // namespace
 
-Response list_cron(const Call& call) {
+const Owner kCronOwner{.queue_of = queue_of_entry, .say_gone = say_no_entry};
+
+Response list_cron(const Call& call, const Scope& scope) {
   const Outcome<std::size_t> limit = read_limit(call.request);
   if (!limit) return refuse(400, limit.error().text);
   const std::string_view cursor = call.request.param("cursor");
@@ -117,19 +124,21 @@ Response list_cron(const Call& call) {
   if (!place) return refuse(400, kWrongCursor);
   const CronBoard& board = call.site.cron;
   Json entries = Json::array();
-  for (const CronBoard::Entry& entry : board.page(*place, *limit)) {
+  const std::vector<CronBoard::Entry> page = board.page(*place, *limit);
+  for (const CronBoard::Entry& entry : page) {
+    if (!scope.has(entry.queue)) continue;
     entries.push_back(show_entry(entry, call.site.broker.view(), call.moment.now));
   }
-  const std::size_t next = *place + entries.size();
-  const bool has_more = !entries.empty() && next < board.count();
+  const std::size_t next = *place + page.size();
+  const bool has_more = !page.empty() && next < board.count();
   return {.body = dump({{"entries", std::move(entries)},
-                        {"total", board.count()},
+                        {"total", scope.is_all() ? Json(board.count()) : Json(nullptr)},
                         {"next", has_more ? Json(std::to_string(next)) : Json(nullptr)}})};
 }
 
 Response show_cron(const Call& call) {
   const auto entry = call.site.cron.find(call.name);
-  if (!entry) return say_no_entry();
+  if (!entry) return say_no_entry(call);
   const View& view = call.site.broker.view();
   Json shown = show_entry(*entry, view, call.moment.now);
   shown["args"] = entry->args;
@@ -147,7 +156,7 @@ Response show_cron(const Call& call) {
 
 Response run_cron(const Call& call) {
   CronBoard& board = call.site.cron;
-  if (!board.find(call.name)) return say_no_entry();
+  if (!board.find(call.name)) return say_no_entry(call);
   const Result<std::string, PushRefusal> jid = board.run_now(call.name, call.moment.now);
   if (!jid) {
     // The request made sense: it says nothing of the job.

@@ -67,10 +67,12 @@ Outcome<FinishedSearch> read_search(const Request& request, const FinishedJobs& 
 /// A list that is being made.
 struct FinishedListing {
   const Site& site;
+  ScopedQueues queues;
   FinishedSearch search;  ///< from `before` on, what is not looked at yet
   Json rows = Json::array();
   Json next = nullptr;
   std::size_t looked_at = 0;
+  std::size_t hidden = 0;  ///< of them: of queues that the user may not see
 
   [[nodiscard]] bool is_wanted_here(const FinishedJob& job) const {
     if (job.ended_at >= search.ended_until) return false;
@@ -99,6 +101,7 @@ struct FinishedListing {
       --left;
       search.before = number;
       ++looked_at;
+      if (!queues.scope().has(job.queue())) return ++hidden > 0;
       if (is_wanted_here(job)) rows.push_back(show_finished(job, site));
       return true;
     };
@@ -116,34 +119,49 @@ Response go_on_listing_finished(const std::shared_ptr<FinishedListing>& listing,
   const FinishedJobs::Limits& limits = finished.limits();
   return {.body = dump(
               {{"jobs", std::move(listing->rows)},
-               {"looked_at", listing->looked_at},
+               {"looked_at", listing->looked_at - listing->hidden},
                {"next", std::move(listing->next)},
-               {"kept", finished.shown(now)},
+               {"kept", listing->queues.is_all() ? Json(finished.shown(now)) : Json(nullptr)},
                {"since", show_kept_since(listing->site.broker.view(), now)},
                {"limits",
                 {{"jobs", limits.jobs_max},
                  {"is_durable", limits.is_durable},
                  {"seconds", std::chrono::floor<std::chrono::seconds>(limits.age_max).count()}}},
-               {"counts", show_counts(listing->site.broker.view())}})};
+               {"counts", show_counts(listing->site.broker.view(), listing->queues)}})};
+}
+
+const FinishedJob* find_finished(const Call& call) {
+  const auto id = parse_number<JobId>(call.name);
+  return id ? call.site.broker.view().finished().find(*id, call.moment.now) : nullptr;
+}
+
+std::optional<std::string> queue_of_finished(const Call& call) {
+  const FinishedJob* const job = find_finished(call);
+  return job == nullptr ? std::nullopt : std::optional(std::string(job->queue()));
+}
+
+Response say_not_kept(const Call& call) {
+  if (!parse_number<JobId>(call.name)) return refuse(400, "that is not a job number");
+  return refuse(404, "no such job is among the last that have ended");
 }
 
 }  // namespace
 
-Response list_finished(const Call& call) {
+const Owner kFinishedOwner{.queue_of = queue_of_finished, .say_gone = say_not_kept};
+
+Response list_finished(const Call& call, const ScopedQueues& queues) {
   Outcome<FinishedSearch> search = read_search(call.request, call.site.broker.view().finished(),
                                                call.site.broker.view().wall_clock());
   if (!search) return refuse(400, search.error().text);
   // Shared: see there.
   auto listing = std::make_shared<FinishedListing>(
-      FinishedListing{.site = call.site, .search = *std::move(search)});
+      FinishedListing{.site = call.site, .queues = queues, .search = *std::move(search)});
   return go_on_listing_finished(listing, call.moment.now);
 }
 
 Response show_finished_job(const Call& call) {
-  const auto id = parse_number<JobId>(call.name);
-  if (!id) return refuse(400, "that is not a job number");
-  const FinishedJob* job = call.site.broker.view().finished().find(*id, call.moment.now);
-  if (job == nullptr) return refuse(404, "no such job is among the last that have ended");
+  const FinishedJob* const job = find_finished(call);
+  if (job == nullptr) return say_not_kept(call);
   return {.body = dump(show_whole_finished(*job, call.site))};
 }
 

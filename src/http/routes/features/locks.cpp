@@ -1,10 +1,8 @@
-#include <charconv>
 #include <string>
 
 #include "base/number.hpp"
 #include "base/text.hpp"
 #include "http/kit/input.hpp"
-#include "http/kit/text.hpp"
 #include "http/routes/handlers.hpp"
 #include "http/routes/job_filter.hpp"
 
@@ -19,17 +17,10 @@ std::string show_key(const LockKey& key) {
   return hex(key.high) + hex(key.low);
 }
 
-std::optional<std::uint64_t> parse_half(std::string_view digits) {
-  std::uint64_t half = 0;
-  const char* const end = digits.data() + digits.size();
-  const auto read = std::from_chars(digits.data(), end, half, 16);
-  return read.ec == std::errc() && read.ptr == end ? std::optional(half) : std::nullopt;
-}
-
 std::optional<LockKey> parse_key(std::string_view text) {
   if (text.size() != kKeyDigits) return std::nullopt;
-  const auto high = parse_half(text.substr(0, kHalfDigits));
-  const auto low = parse_half(text.substr(kHalfDigits));
+  const auto high = parse_number<std::uint64_t>(text.substr(0, kHalfDigits), 16);
+  const auto low = parse_number<std::uint64_t>(text.substr(kHalfDigits), 16);
   return high && low ? std::optional(LockKey{.high = *high, .low = *low}) : std::nullopt;
 }
 
@@ -57,8 +48,8 @@ Json show_row(const Job& job, const WorkUnitFormat::Summary& summary, const View
 /// A page of the list that is being made.
 class LockPage {
  public:
-  LockPage(const Call& call, const JobFilter& filter, std::size_t limit)
-      : call_(call), filter_(filter), limit_(limit) {}
+  LockPage(const Call& call, const Scope& scope, const JobFilter& filter, std::size_t limit)
+      : call_(call), scope_(scope), filter_(filter), limit_(limit) {}
 
   /// False: the page is full, or long enough was looked for.
   bool add(const Job& job) {
@@ -71,7 +62,9 @@ class LockPage {
     // Others may take a lock that is lent.
     if (!job.holds_lock()) return true;
     const View& view = call_.site.broker.view();
-    if (filter_.queue && !is_wanted(view.queues().at(job.queue).name, *filter_.queue)) return true;
+    const std::string& queue = view.queues().at(job.queue).name;
+    if (!scope_.has(queue)) return ++hidden_ > 0;
+    if (filter_.queue && !is_wanted(queue, *filter_.queue)) return true;
     read_bytes_ += job.body_bytes;
     const WorkUnitFormat::Summary summary = call_.site.format.summarize(job);
     if (filter_.type && !is_wanted(summary.type, *filter_.type)) return true;
@@ -83,17 +76,20 @@ class LockPage {
   Json show(std::size_t steps) && {
     const bool has_next = is_more_ || looked_at_ == steps;
     return {{"locks", std::move(rows_)},
-            {"total", call_.site.broker.view().jobs().lock_count()},
-            {"looked_at", looked_at_},
+            {"total",
+             scope_.is_all() ? Json(call_.site.broker.view().jobs().lock_count()) : Json(nullptr)},
+            {"looked_at", looked_at_ - hidden_},
             {"next", has_next && last_ ? Json(show_key(*last_)) : Json(nullptr)}};
   }
 
  private:
   const Call& call_;
+  const Scope& scope_;
   const JobFilter& filter_;
   std::size_t limit_;
   Json rows_ = Json::array();
   std::size_t looked_at_ = 0;
+  std::size_t hidden_ = 0;  ///< of them: of queues that the user may not see
   std::size_t read_bytes_ = 0;
   std::optional<LockKey> last_;
   bool is_more_ = false;
@@ -101,7 +97,7 @@ class LockPage {
 
 }  // namespace
 
-Response list_locks(const Call& call) {
+Response list_locks(const Call& call, const Scope& scope) {
   const Outcome<std::size_t> limit = read_limit(call.request);
   if (!limit) return refuse(400, limit.error().text);
   const Outcome<JobFilter> filter = read_filter(call.request);
@@ -110,8 +106,9 @@ Response list_locks(const Call& call) {
   const std::optional<LockKey> after = parse_key(cursor);
   if (!cursor.empty() && !after) return refuse(400, kWrongCursor);
   // Without a filter, one further than what is shown.
-  const std::size_t steps = filter->is_empty() ? *limit + 1 : kSearchSteps;
-  LockPage page(call, *filter, *limit);
+  const bool is_plain = filter->is_empty() && scope.is_all();
+  const std::size_t steps = is_plain ? *limit + 1 : kSearchSteps;
+  LockPage page(call, scope, *filter, *limit);
   call.site.broker.view().jobs().page_locks(after, steps,
                                             [&](const Job& job) { return page.add(job); });
   return {.body = dump(std::move(page).show(steps))};

@@ -1,6 +1,5 @@
 #include "http/routes/features/throttle_view.hpp"
 
-#include <cstdint>
 #include <optional>
 
 #include "core/state/throttle/lines.hpp"

@@ -197,7 +197,7 @@ Response set_throttle(const Call& call) {
     return refuse(400, "after type: comes one jobtype; patterns are for config files");
   }
   if (!can_have(call.name, *limits)) {
-    return refuse(400, "worker and per_key limit a queue, and no type");
+    return refuse(400, "worker and per_key limit queues, not types");
   }
   const std::string before = limits_now(call);
   const Answer<Done> set =

@@ -1,6 +1,5 @@
 #include "http/routes/measures/line.hpp"
 
-#include <algorithm>
 #include <functional>
 #include <utility>
 
@@ -189,6 +188,22 @@ std::vector<Point> Line::points(std::size_t span, std::int64_t ends) const {
     if (i == ring.end) add(ring.carried, points.back());
   }
   return points;
+}
+
+std::vector<Point> Line::points_in(const Block& block) const {
+  const Ring& ring = rings_[block.span];
+  const std::int64_t known = std::max(ring.begin, ring.end - block.points()) - block.begin();
+  const std::int64_t end = std::min(ring.end - block.begin(), block.points());
+  std::vector<Point> points(ring.points.size());
+  bool is_active = false;
+  for (std::int64_t i = std::max<std::int64_t>(known, 0); i < end; ++i) {
+    const Point& point = points[static_cast<std::size_t>(i)] =
+        ring.points[static_cast<std::size_t>(i)];
+    for (const SmallNumber each : {point.ready, point.enqueued, point.processed}) {
+      is_active = is_active || each.value().value_or(0) > 0;
+    }
+  }
+  return is_active ? points : std::vector<Point>();
 }
 
 }  // namespace millrace::http

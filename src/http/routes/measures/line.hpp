@@ -75,9 +75,30 @@ struct Span {
   std::size_t points;
 };
 
-inline constexpr std::array<Span, 5> kSpans = {Span{"15m", 10s, 90}, Span{"1h", 30s, 120},
-                                               Span{"24h", 10min, 144}, Span{"7d", 1h, 168},
-                                               Span{"30d", 4h, 180}};
+inline constexpr std::array<Span, 6> kSpans = {Span{"15m", 10s, 90}, Span{"1h", 30s, 120},
+                                               Span{"8h", 5min, 96}, Span{"24h", 10min, 144},
+                                               Span{"7d", 1h, 168},  Span{"30d", 4h, 180}};
+
+/// Spans whose points outlive them: a block of as many as the span has is written when it is
+/// complete, so in a ring each point is where it is in its block.
+struct Archived {
+  std::size_t span;
+  std::int64_t blocks;  ///< that are kept
+};
+inline constexpr std::array<Archived, 2> kArchived = {Archived{0, 96}, Archived{2, 90}};
+static_assert(kSpans[0].interval * kSpans[0].points * 96 == 24h);
+static_assert(kSpans[2].interval * kSpans[2].points * 90 == 30 * 24h);
+
+/// The intervals of a span from `begin` to before `begin` of the next one.
+struct Block {
+  std::size_t span = 0;
+  std::int64_t number = 0;
+
+  [[nodiscard]] std::int64_t points() const {
+    return static_cast<std::int64_t>(kSpans[span].points);
+  }
+  [[nodiscard]] std::int64_t begin() const { return number * points(); }
+};
 
 /// Of each span, how many of its intervals have ended since the beginning of time.
 using Ends = std::array<std::int64_t, kSpans.size()>;
@@ -115,7 +136,7 @@ struct Point {
 static_assert(sizeof(Point) == 16);
 inline constexpr Duration kTimeUnit = 10us;
 
-/// The recent past of something that is measured, in each span. It takes 12 kB.
+/// The recent past of something that is measured, in each span. It takes 13 kB.
 class Line {
  public:
   /// What the meters show at `ends` came in the interval of the shortest span that ended last; with
@@ -133,12 +154,16 @@ class Line {
   /// At the last end of an interval of the shortest span.
   [[nodiscard]] const Reading& last() const { return rings_.front().before; }
 
-  /// After the last interval of the shortest span.
-  [[nodiscard]] std::int64_t end() const { return rings_.front().end; }
+  /// After the last interval of a span.
+  [[nodiscard]] std::int64_t end(std::size_t span = 0) const { return rings_[span].end; }
 
   /// Those of a span that have ended, the oldest first: fewer than `Span::points` if the line began
   /// later. When nothing was read any more, nothing came.
   [[nodiscard]] std::vector<Point> points(std::size_t span, std::int64_t ends) const;
+
+  /// All points of a block that the ring still has, and others without a value. Empty: nothing came
+  /// or waited in it.
+  [[nodiscard]] std::vector<Point> points_in(const Block& block) const;
 
   /// For `MeasureCopy`, without what the meters showed: `restart` follows `load`. nullopt: it has
   /// other spans, or is of a time to come.

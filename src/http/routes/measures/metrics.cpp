@@ -134,54 +134,42 @@ std::vector<LabelledType> copy_types(const TypeMeters& types) {
   return copies;
 }
 
-/// What jobs with features have at present.
-struct FeatureCounts {
-  std::size_t locks = 0;
-  std::size_t tracked_jobs = 0;
-  std::size_t unreadable = 0;
-  std::size_t tracks = 0;
-  std::size_t open_batches = 0;
-  std::size_t committed_batches = 0;
-  std::size_t finished_batches = 0;
+/// A metric with one sample.
+struct Single {
+  const char* name;
+  const char* kind;
+  const char* help;
+  double value;
 };
 
-FeatureCounts count_features(const View& view) {
-  const JobBatches& batches = view.batches();
-  const std::size_t ended = batches.open_count() + batches.finished_count();
-  return {.locks = view.jobs().lock_count(),
-          .tracked_jobs = view.jobs().tracked_count(),
-          .unreadable = view.jobs().unreadable_count(),
-          .tracks = view.tracks().size(),
-          .open_batches = batches.open_count(),
-          .committed_batches = batches.size() - ended,
-          .finished_batches = batches.finished_count()};
+using Singles = std::vector<Single>;
+
+template <typename Number>
+Single gauge(const char* name, const char* help, Number value) {
+  return {name, "gauge", help, static_cast<double>(value)};
+}
+
+template <typename Number>
+Single counter(const char* name, const char* help, Number value) {
+  return {name, "counter", help, static_cast<double>(value)};
 }
 
 /// The numbers of the page, copied from the broker. Writing them as text takes longer than clients
 /// should wait for the broker's thread, so another thread does it.
 struct Snapshot {
   Time now;
-  WallClock wall_clock;
   Queues queues;
   std::vector<LabelledType> types;
   std::vector<ThrottleFigures> throttled_types;
-  CountersChanged counters;
-  Tally tally;
-  std::size_t pushes_remembered = 0;
-  std::size_t worker_count = 0;
-  std::size_t cron_entry_count = 0;
-  FeatureCounts features;
-  bool accepts_jobs = true;
-  std::uint64_t jobs_rewritten = 0;
-  std::uint64_t live_bytes = 0;  ///< of the journal, see Ledger::live_bytes
-  std::uint64_t jobs_memory_bytes = 0;
-  std::uint64_t memory_limit_bytes = 0;  ///< of them; 0: none
-  Time started_at;
+  Singles totals;
+  Singles features;
+  std::size_t open_batches = 0;
+  std::size_t committed_batches = 0;
+  std::size_t finished_batches = 0;
+  Singles process;
   std::string version;
-  SystemFacts system;
   TrafficFacts traffic;
-  std::uint64_t alerts_sent = 0;
-  std::uint64_t alerts_failed = 0;
+  Singles journal;  ///< none with --volatile, where there is no disk to speak of
 };
 
 Labelled copy_of(const Queue& queue, const View& view, Time now) {
@@ -319,77 +307,119 @@ void show_types(const std::vector<LabelledType>& types, MetricsPage& page) {
   show_quantiles("millrace_type_run_quantile_seconds", types, runs, page);
 }
 
-void show_totals(const Snapshot& all, MetricsPage& page) {
-  const auto as_double = [](std::uint64_t count) { return static_cast<double>(count); };
-  page.single("millrace_processed_total", "counter", "Runs that ended, failed ones included.",
-              as_double(all.counters.processed));
-  page.single("millrace_failed_total", "counter", "Runs that failed.",
-              as_double(all.counters.failed));
-  page.single("millrace_enqueued_total", "counter", "Jobs put or pushed since the start.",
-              as_double(all.tally.jobs_put));
-  page.single("millrace_pushes_repeated_total", "counter",
-              "Pushes that were sent again, and added no job.",
-              as_double(all.tally.pushes_repeated));
-  page.single("millrace_pushes_remembered", "gauge",
-              "Pushes whose jobs have ended, and that are still known.",
-              as_double(all.pushes_remembered));
-  page.single("millrace_accepts_jobs", "gauge",
-              "0 while new jobs are refused for lack of disk or memory.", all.accepts_jobs ? 1 : 0);
-  page.single("millrace_queues", "gauge", "Queues.",
-              as_double(all.queues.labelled.size() + all.queues.others_count));
-  page.single("millrace_workers", "gauge", "Worker processes of Faktory clients.",
-              as_double(all.worker_count));
-  page.single("millrace_clients_waiting", "gauge", "Connections that wait for a job.",
-              as_double(all.tally.waiting));
-  page.single("millrace_cron_entries", "gauge", "Cron entries that the log knows.",
-              as_double(all.cron_entry_count));
-  page.single("millrace_cron_enqueued_total", "counter", "Runs of cron entries that pushed a job.",
-              as_double(all.tally.cron_enqueued));
-  page.single("millrace_cron_refused_total", "counter",
-              "Runs of cron entries whose job was refused.", as_double(all.tally.cron_refused));
+Singles totals_of(const Site& site) {
+  const View& view = site.broker.view();
+  const Tally& tally = view.tally();
+  return {
+      counter("millrace_processed_total", "Runs that ended, failed ones included.",
+              view.counters().processed),
+      counter("millrace_failed_total", "Runs that failed.", view.counters().failed),
+      counter("millrace_enqueued_total", "Jobs put or pushed since the start.", tally.jobs_put),
+      counter("millrace_pushes_repeated_total", "Pushes that were sent again, and added no job.",
+              tally.pushes_repeated),
+      gauge("millrace_pushes_remembered", "Pushes whose jobs have ended, and that are still known.",
+            view.ended_pushes().size()),
+      gauge("millrace_accepts_jobs", "0 while new jobs are refused for lack of disk or memory.",
+            site.broker.refuses_jobs() ? 0 : 1),
+      gauge("millrace_queues", "Queues.", view.queues().by_creation().size()),
+      gauge("millrace_workers", "Worker processes of Faktory clients.", view.workers().size()),
+      gauge("millrace_clients_waiting", "Connections that wait for a job.", tally.waiting),
+      gauge("millrace_cron_entries", "Cron entries that the log knows.", view.cron().count()),
+      counter("millrace_cron_enqueued_total", "Runs of cron entries that pushed a job.",
+              tally.cron_enqueued),
+      counter("millrace_cron_refused_total", "Runs of cron entries whose job was refused.",
+              tally.cron_refused)};
 }
 
-void show_features(const FeatureCounts& counts, const Tally& tally, MetricsPage& page) {
-  struct Row {
-    const char* name;
-    const char* kind;
-    const char* help;
-    std::uint64_t value;
-  };
-  const Row rows[] = {
-      {"millrace_locks", "gauge", "Locks that unique jobs hold.", counts.locks},
-      {"millrace_locks_taken_total", "counter", "Unique jobs pushed.", tally.locks_taken},
-      {"millrace_locks_denied_total", "counter", "Pushes whose lock another job held.",
-       tally.locks_denied},
-      {"millrace_locks_without_time_total", "counter",
-       "Jobs pushed with unique_until and without unique_for, which are not unique.",
-       tally.locks_without_time},
-      {"millrace_jobs_expired_total", "counter", "Jobs that expired before a run began.",
-       tally.jobs_expired},
-      {"millrace_jobs_lost_total", "counter",
-       "Jobs that returned or died because their worker was lost.", tally.jobs_lost},
-      {"millrace_bodies_unreadable_total", "counter",
-       "Jobs whose body could not be read from the journal.", tally.bodies_unreadable},
-      {"millrace_unreadable_jobs", "gauge",
-       "Jobs that cannot run since their body could not be read.", counts.unreadable},
-      {"millrace_jobs_set_aside", "gauge",
-       "Of these, jobs that run once their body can be read again.",
-       std::min<std::uint64_t>(tally.jobs_set_aside, counts.unreadable)},
-      {"millrace_tracked_jobs", "gauge", "Jobs that are tracked.", counts.tracked_jobs},
-      {"millrace_tracks", "gauge", "Jobs of which a progress or an end is remembered.",
-       counts.tracks},
-      {"millrace_batches_added_total", "counter", "Batches made.", tally.batches_added},
-      {"millrace_batches_dropped_total", "counter", "Batches removed that were never committed.",
-       tally.batches_dropped},
-      {"millrace_batch_callbacks_total", "counter", "Callbacks of batches that were pushed.",
-       tally.batch_callbacks}};
-  for (const Row& row : rows) {
-    page.single(row.name, row.kind, row.help, static_cast<double>(row.value));
-  }
+/// What jobs with features have at present.
+Singles features_of(const View& view) {
+  const Tally& tally = view.tally();
+  const std::size_t unreadable = view.jobs().unreadable_count();
+  return {
+      gauge("millrace_locks", "Locks that unique jobs hold.", view.jobs().lock_count()),
+      counter("millrace_locks_taken_total", "Unique jobs pushed.", tally.locks_taken),
+      counter("millrace_locks_denied_total", "Pushes whose lock another job held.",
+              tally.locks_denied),
+      counter("millrace_locks_without_time_total",
+              "Jobs pushed with unique_until and without unique_for, which are not unique.",
+              tally.locks_without_time),
+      counter("millrace_jobs_expired_total", "Jobs that expired before a run began.",
+              tally.jobs_expired),
+      counter("millrace_jobs_lost_total",
+              "Jobs that returned or died because their worker was lost.", tally.jobs_lost),
+      counter("millrace_bodies_unreadable_total",
+              "Jobs whose body could not be read from the journal.", tally.bodies_unreadable),
+      gauge("millrace_unreadable_jobs", "Jobs that cannot run since their body could not be read.",
+            unreadable),
+      gauge("millrace_jobs_set_aside", "Of these, jobs that run once their body can be read again.",
+            std::min<std::uint64_t>(tally.jobs_set_aside, unreadable)),
+      gauge("millrace_tracked_jobs", "Jobs that are tracked.", view.jobs().tracked_count()),
+      gauge("millrace_tracks", "Jobs of which a progress or an end is remembered.",
+            view.tracks().size()),
+      counter("millrace_batches_added_total", "Batches made.", tally.batches_added),
+      counter("millrace_batches_dropped_total", "Batches removed that were never committed.",
+              tally.batches_dropped),
+      counter("millrace_batch_callbacks_total", "Callbacks of batches that were pushed.",
+              tally.batch_callbacks)};
+}
+
+Singles process_of(const Site& site, const Moment& moment, const TrafficFacts& traffic) {
+  const JobMemory& memory = site.broker.ledger().memory();
+  return {gauge("millrace_uptime_seconds", "Since the start.",
+                seconds_of(moment.now - site.facts.started_at)),
+          counter("millrace_statsd_left_out_total", "Runs that statsd was not told of.",
+                  traffic.statsd_left_out),
+          counter("millrace_alerts_sent_total", "Messages of alerts that were delivered.",
+                  site.alerts.sent()),
+          counter("millrace_alerts_failed_total",
+                  "Messages of alerts that were given up after all tries.", site.alerts.failed()),
+          counter("millrace_log_lines_lost_total", "Lines of the log that could not be written.",
+                  traffic.log_lines_lost),
+          counter("millrace_audit_lines_lost_total",
+                  "Changes that could not be written to the file of --audit-log.",
+                  traffic.audit_lines_lost),
+          counter("millrace_clock_steps_total", "How often the wall clock was set.",
+                  traffic.clock_steps),
+          gauge("millrace_clock_ahead_seconds",
+                "The wall clock less the time that timeouts are counted in.",
+                seconds_of(site.broker.view().wall_clock().ahead)),
+          gauge("process_resident_memory_bytes", "Resident memory.", moment.system.memory_bytes),
+          gauge("millrace_jobs_memory_bytes",
+                "What jobs and queues take in memory, bodies included, about.", memory.bytes()),
+          gauge("millrace_memory_limit_bytes", "What they may take, 0: no limit.",
+                memory.bytes_max() == SIZE_MAX ? 0 : memory.bytes_max())};
+}
+
+Singles journal_of(const Ledger& ledger, const SystemFacts& system, const TrafficFacts& traffic) {
+  if (!system.has_journal) return {};
+  const std::uint64_t live = ledger.live_bytes();
+  // At most 1: live bytes count the batch at hand, which is not in a segment yet.
+  const double written = static_cast<double>(std::max<std::uint64_t>(traffic.log_bytes, live));
+  return {gauge("millrace_journal_bytes", "Size of the journal's segments.", system.journal_bytes),
+          gauge("millrace_journal_segments", "Segments of the journal.", system.journal_segments),
+          gauge("millrace_journal_live_bytes",
+                "What a journal without anything obsolete would take, about.", live),
+          gauge("millrace_journal_live_share",
+                "Of what has been written to the segments, how much is still needed.",
+                traffic.log_bytes == 0 ? 0.0 : static_cast<double>(live) / written),
+          counter("millrace_journal_segments_removed_total",
+                  "Segments cleaned away since the start.", traffic.segments_removed),
+          counter("millrace_journal_jobs_rewritten_total", "Jobs written once more for that.",
+                  ledger.store().jobs().rewritten_count()),
+          gauge("millrace_journal_waiting_bytes", "Appended and not durable yet.",
+                traffic.undurable_bytes),
+          gauge("millrace_disk_free_bytes", "Free where the journal is.", system.disk_free_bytes)};
+}
+
+void show(const Singles& all, MetricsPage& page) {
+  for (const Single& each : all) page.single(each.name, each.kind, each.help, each.value);
+}
+
+void show_batches(const Snapshot& all, MetricsPage& page) {
   page.head("millrace_batches", "gauge", "Batches by state.");
-  page.sample("millrace_batches", "state=\"open\"", concat(counts.open_batches));
-  page.sample("millrace_batches", "state=\"committed\"", concat(counts.committed_batches));
-  page.sample("millrace_batches", "state=\"finished\"", concat(counts.finished_batches));
+  page.sample("millrace_batches", "state=\"open\"", concat(all.open_batches));
+  page.sample("millrace_batches", "state=\"committed\"", concat(all.committed_batches));
+  page.sample("millrace_batches", "state=\"finished\"", concat(all.finished_batches));
 }
 
 void show_io(const std::vector<TrafficFacts::Io>& threads, MetricsPage& page) {
@@ -420,63 +450,18 @@ void show_io(const std::vector<TrafficFacts::Io>& threads, MetricsPage& page) {
 }
 
 void show_process(const Snapshot& all, MetricsPage& page) {
-  const SystemFacts& system = all.system;
   const TrafficFacts& traffic = all.traffic;
-  const auto as_double = [](std::uint64_t count) { return static_cast<double>(count); };
   page.head("millrace_connections", "gauge", "Open connections.");
   page.sample("millrace_connections", "protocol=\"beanstalk\"",
               concat(traffic.beanstalk_connections));
   page.sample("millrace_connections", "protocol=\"faktory\"", concat(traffic.faktory_connections));
   show_io(traffic.io, page);
-  page.single("millrace_uptime_seconds", "gauge", "Since the start.",
-              seconds_of(all.now - all.started_at));
-  page.single("millrace_statsd_left_out_total", "counter", "Runs that statsd was not told of.",
-              as_double(traffic.statsd_left_out));
-  page.single("millrace_alerts_sent_total", "counter", "Messages of alerts that were delivered.",
-              as_double(all.alerts_sent));
-  page.single("millrace_alerts_failed_total", "counter",
-              "Messages of alerts that were given up after all tries.",
-              as_double(all.alerts_failed));
-  page.single("millrace_log_lines_lost_total", "counter",
-              "Lines of the log that could not be written.", as_double(traffic.log_lines_lost));
-  page.single("millrace_clock_steps_total", "counter", "How often the wall clock was set.",
-              as_double(traffic.clock_steps));
-  page.single("millrace_clock_ahead_seconds", "gauge",
-              "The wall clock less the time that timeouts are counted in.",
-              seconds_of(all.wall_clock.ahead));
-  page.single("process_resident_memory_bytes", "gauge", "Resident memory.",
-              as_double(system.memory_bytes));
-  page.single("millrace_jobs_memory_bytes", "gauge",
-              "What jobs and queues take in memory, bodies included, about.",
-              as_double(all.jobs_memory_bytes));
-  page.single("millrace_memory_limit_bytes", "gauge", "What they may take, 0: no limit.",
-              as_double(all.memory_limit_bytes));
+  show(all.process, page);
   // Its value is always 1: the label says the version.
   page.head("millrace_info", "gauge", "The version.");
   page.sample("millrace_info", concat("version=\"", all.version, "\""), "1");
-  // With --volatile there is no disk to speak of.
-  if (!system.has_journal) return;
-  page.single("millrace_journal_bytes", "gauge", "Size of the journal's segments.",
-              as_double(system.journal_bytes));
-  page.single("millrace_journal_segments", "gauge", "Segments of the journal.",
-              as_double(system.journal_segments));
-  const std::uint64_t live = all.live_bytes;
-  page.single("millrace_journal_live_bytes", "gauge",
-              "What a journal without anything obsolete would take, about.", as_double(live));
-  page.single("millrace_journal_live_share", "gauge",
-              "Of what has been written to the segments, how much is still needed.",
-              traffic.log_bytes == 0
-                  ? 0.0
-                  // At most 1: live bytes count the batch at hand, which is not in a segment yet.
-                  : as_double(live) / as_double(std::max<std::uint64_t>(traffic.log_bytes, live)));
-  page.single("millrace_journal_segments_removed_total", "counter",
-              "Segments cleaned away since the start.", as_double(traffic.segments_removed));
-  page.single("millrace_journal_jobs_rewritten_total", "counter",
-              "Jobs written once more for that.", as_double(all.jobs_rewritten));
-  page.single("millrace_journal_waiting_bytes", "gauge", "Appended and not durable yet.",
-              as_double(traffic.undurable_bytes));
-  page.single("millrace_disk_free_bytes", "gauge", "Free where the journal is.",
-              as_double(system.disk_free_bytes));
+  if (all.journal.empty()) return;
+  show(all.journal, page);
   page.head("millrace_commit_seconds", "histogram",
             "From a write's append to the journal until it is as safe as --sync promises.");
   page.histogram("millrace_commit_seconds", "", traffic.commits);
@@ -494,20 +479,16 @@ std::string write(Snapshot all) {
   label("type", all.throttled_types);
   std::vector<ThrottleFigures> throttles = std::move(all.queues.throttles);
   std::move(all.throttled_types.begin(), all.throttled_types.end(), std::back_inserter(throttles));
-  show_totals(all, page);
+  show(all.totals, page);
   show_queues(all.queues, all.now, page);
   show_meters(all.queues, page);
   show_types(all.types, page);
   show_throttles(throttles, page);
-  show_features(all.features, all.tally, page);
+  show(all.features, page);
+  show_batches(all, page);
   show_process(all, page);
   write_leadership(all.traffic.leadership, "serving", page);
   return page.take();
-}
-
-std::uint64_t memory_limit(const Broker& broker) {
-  const std::size_t limit = broker.ledger().memory().bytes_max();
-  return limit == SIZE_MAX ? 0 : limit;
 }
 
 /// How far a request for the metrics has got, between two turns.
@@ -518,28 +499,22 @@ struct Survey {
 
 Snapshot take_snapshot(const Site& site, const Moment& moment, const BusiestQueues& busiest) {
   const View& view = site.broker.view();
+  const JobBatches& batches = view.batches();
+  const std::size_t ended = batches.open_count() + batches.finished_count();
+  TrafficFacts traffic = site.traffic();
   return {.now = moment.now,
-          .wall_clock = view.wall_clock(),
           .queues = collect(view, busiest, moment.now),
           .types = copy_types(site.broker.types()),
           .throttled_types = figures_of_throttled_types(view),
-          .counters = view.counters(),
-          .tally = view.tally(),
-          .pushes_remembered = view.ended_pushes().size(),
-          .worker_count = view.workers().size(),
-          .cron_entry_count = view.cron().count(),
-          .features = count_features(view),
-          .accepts_jobs = !site.broker.refuses_jobs(),
-          .jobs_rewritten = site.broker.ledger().store().jobs().rewritten_count(),
-          .live_bytes = site.broker.ledger().live_bytes(),
-          .jobs_memory_bytes = site.broker.ledger().memory().bytes(),
-          .memory_limit_bytes = memory_limit(site.broker),
-          .started_at = site.facts.started_at,
+          .totals = totals_of(site),
+          .features = features_of(view),
+          .open_batches = batches.open_count(),
+          .committed_batches = batches.size() - ended,
+          .finished_batches = batches.finished_count(),
+          .process = process_of(site, moment, traffic),
           .version = site.facts.version,
-          .system = moment.system,
-          .traffic = site.traffic(),
-          .alerts_sent = site.alerts.sent(),
-          .alerts_failed = site.alerts.failed()};
+          .traffic = traffic,
+          .journal = journal_of(site.broker.ledger(), moment.system, traffic)};
 }
 
 Response survey_on(const Site& site, const Moment& moment, Survey survey) {

@@ -17,13 +17,41 @@ void Trend::note(const View& view, Time now) {
   samples_.push_back({.at = now,
                       .processed = counters.processed,
                       .failed = counters.failed,
-                      .enqueued = view.tally().jobs_put,
+                      .enqueued = enqueued_before_ + view.tally().jobs_put,
                       .ready = view.orders().count(JobState::kReady),
                       .reserved = view.orders().count(JobState::kReserved),
                       .scheduled = view.orders().count(JobState::kScheduled),
                       .retrying = view.orders().count(JobState::kRetrying),
                       .dead = view.orders().count(JobState::kDead)});
   if (samples_.size() > kSamplesMax) samples_.pop_front();
+}
+
+Json Trend::save() const {
+  Json saved = Json::array();
+  for (const Sample& each : samples_) {
+    saved.push_back({each.at.time_since_epoch().count(), each.processed, each.failed, each.enqueued,
+                     each.ready, each.reserved, each.scheduled, each.retrying, each.dead});
+  }
+  return saved;
+}
+
+Trend Trend::load(const Json& saved, Time now) {
+  Trend trend;
+  for (const Json& each : saved) {
+    const Time at{Duration{each.at(0).get<Time::rep>()}};
+    if (at <= now - kInterval * kSamplesMax || at > now) continue;
+    trend.samples_.push_back({.at = at,
+                              .processed = each.at(1),
+                              .failed = each.at(2),
+                              .enqueued = each.at(3),
+                              .ready = each.at(4),
+                              .reserved = each.at(5),
+                              .scheduled = each.at(6),
+                              .retrying = each.at(7),
+                              .dead = each.at(8)});
+  }
+  if (!trend.samples_.empty()) trend.enqueued_before_ = trend.samples_.back().enqueued;
+  return trend;
 }
 
 const Trend::Sample& Trend::sample_before(Duration age) const {

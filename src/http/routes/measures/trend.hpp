@@ -5,6 +5,7 @@
 
 #include "core/broker/view.hpp"
 #include "core/model/types.hpp"
+#include "http/kit/json.hpp"
 
 namespace millrace::http {
 
@@ -30,6 +31,10 @@ class Trend {
   void note(const View& view, Time now);
   [[nodiscard]] Time next_due() const { return next_; }
 
+  /// For `MeasureCopy`. `load` throws if the JSON is not what `save` answers.
+  [[nodiscard]] Json save() const;
+  [[nodiscard]] static Trend load(const Json& saved, Time now);
+
   /// The oldest first.
   [[nodiscard]] const std::deque<Sample>& samples() const { return samples_; }
 
@@ -48,6 +53,7 @@ class Trend {
   [[nodiscard]] const Sample& sample_before(Duration age) const;
 
   std::deque<Sample> samples_;
+  std::uint64_t enqueued_before_ = 0;  ///< by earlier processes
   Time next_ = Time::min();
 };
 

@@ -11,7 +11,7 @@
 #include "faktory/job/glob.hpp"
 #include "http/routes/attention.hpp"
 #include "server/options/password.hpp"
-#include "server/options/throttle_matcher.hpp"
+#include "server/options/throttle_options.hpp"
 
 namespace millrace::server {
 namespace {
@@ -61,12 +61,11 @@ Outcome<Done> read_url(std::string_view url, AlertOptions& alert) {
 /// Reads one `[[alert]]`.
 class AlertReader {
  public:
-  AlertReader(const ConfigDocument& document, const toml::table& table)
-      : document_(document), table_(table) {}
+  explicit AlertReader(const ConfigTable& entry) : entry_(entry), table_(entry.table()) {}
 
   Outcome<AlertOptions> read() {
     AlertOptions alert;
-    alert.place = document_.place(table_.source().begin.line);
+    alert.place = entry_.place();
     for (const auto& [key, value] : table_) {
       if (std::ranges::find(kKeys, key.str()) != kKeys.end()) continue;
       return problem(value, "unknown key '" + one_line(key.str(), kShownKeyBytesMax) + "'");
@@ -94,14 +93,9 @@ class AlertReader {
 
  private:
   [[nodiscard]] Problem problem(const toml::node& node, const std::string& why) const {
-    return Problem{document_.place(node.source().begin.line) + ": alert: " + why};
+    return entry_.problem(node, "alert: " + why);
   }
-
-  /// The value; the table, if it is not there.
-  [[nodiscard]] const toml::node& at(std::string_view key) const {
-    const toml::node* const node = table_.get(key);
-    return node != nullptr ? *node : table_;
-  }
+  [[nodiscard]] const toml::node& at(std::string_view key) const { return entry_.at(key); }
 
   Outcome<Done> read_text(const toml::table& table, std::string_view key, std::string& text) const {
     const toml::node* const node = table.get(key);
@@ -232,7 +226,7 @@ class AlertReader {
     return Condition{.text = queue + " " + text, .concern = text, .has_queue = has_queue};
   }
 
-  const ConfigDocument& document_;
+  const ConfigTable& entry_;
   const toml::table& table_;
 };
 
@@ -246,27 +240,22 @@ std::string AlertOptions::host() const {
 
 Outcome<std::vector<AlertOptions>> read_alerts(std::span<const ConfigDocument> documents) {
   std::vector<AlertOptions> alerts;
-  for (const ConfigDocument& document : documents) {
-    const toml::node* const node = document.root().get(kAlertTable);
-    if (node == nullptr) continue;
-    const toml::array* const entries = node->as_array();
-    const std::string place = document.place(node->source().begin.line) + ": ";
-    if (entries == nullptr) return Problem{place + "an entry begins with [[alert]]"};
-    for (const toml::node& entry : *entries) {
-      if (!entry.is_table()) return Problem{place + "alert must be written as [[alert]]"};
-      auto alert = AlertReader(document, *entry.as_table()).read();
-      if (!alert) return alert.error();
-      for (const AlertOptions& other : alerts) {
-        if (other.rule.name != alert->rule.name) continue;
-        return Problem{alert->place + ": the alert at " + other.place + " has the name \"" +
-                       other.rule.name + "\" too"};
-      }
-      if (alerts.size() == http::kAlertsMax)
-        return Problem{alert->place + ": more than 20 [[alert]]"};
-      alerts.push_back(std::move(*alert));
+  const auto read = [&](const ConfigTable& entry) -> Outcome<Done> {
+    auto alert = AlertReader(entry).read();
+    if (!alert) return alert.error();
+    for (const AlertOptions& other : alerts) {
+      if (other.rule.name != alert->rule.name) continue;
+      return Problem{alert->place + ": the alert at " + other.place + " has the name \"" +
+                     other.rule.name + "\" too"};
     }
-  }
-  return alerts;
+    if (alerts.size() == http::kAlertsMax) {
+      return Problem{alert->place + ": more than 20 [[alert]]"};
+    }
+    alerts.push_back(std::move(*alert));
+    return Done{};
+  };
+  const auto done = read_entries(documents, std::string(kAlertTable), read);
+  return done ? Outcome<std::vector<AlertOptions>>(std::move(alerts)) : done.error();
 }
 
 Outcome<std::vector<AlertOptions>> read_alert_secrets(std::vector<AlertOptions> alerts,

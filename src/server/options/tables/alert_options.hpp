@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "http/routes/alert_rule.hpp"
+#include "http/routes/alerts.hpp"
 #include "server/net/address.hpp"
 #include "server/options/config_file.hpp"
 #include "server/process/logging.hpp"

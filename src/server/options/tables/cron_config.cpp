@@ -1,6 +1,8 @@
 #include "server/options/tables/cron_config.hpp"
 
-#include <optional>
+#include <array>
+#include <charconv>
+#include <cmath>
 #include <utility>
 
 #include "base/check.hpp"
@@ -10,22 +12,46 @@
 #include "faktory/job/pushed_job.hpp"
 #include "faktory/json/text.hpp"
 #include "faktory/session/reply.hpp"
-#include "server/options/toml/toml_json.hpp"
 
 namespace millrace::server {
 namespace {
 
-/// Where in a file something is wrong.
-struct Wrong {
-  std::uint32_t line;
-  std::string why;
-};
+using Appended = Result<Done, NoJson>;
 
-template <typename T>
-using Read = Result<T, Wrong>;
+/// A number with a point or an exponent: a reader shall not take it for a whole one.
+void append_fraction(double value, std::string& out) {
+  std::array<char, 32> digits;
+  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), value);
+  CHECK(error == std::errc{});
+  const std::string_view text(digits.data(), static_cast<std::size_t>(end - digits.data()));
+  out += text;
+  if (text.find_first_of(".e") == std::string_view::npos) out += ".0";
+}
 
-std::uint32_t line_of(const toml::node& node) {
-  return node.source().begin.line;
+Appended append_array(const toml::array& array, std::string& out) {
+  out += '[';
+  bool is_first = true;
+  for (const toml::node& element : array) {
+    if (!is_first) out += ',';
+    is_first = false;
+    if (auto appended = append_json(element, out); !appended) return appended;
+  }
+  out += ']';
+  return Done{};
+}
+
+Appended append_table(const toml::table& table, std::string& out) {
+  out += '{';
+  bool is_first = true;
+  for (const auto& [key, value] : table) {
+    if (!is_first) out += ',';
+    is_first = false;
+    faktory::append_json_string(key.str(), out);
+    out += ':';
+    if (auto appended = append_json(value, out); !appended) return appended;
+  }
+  out += '}';
+  return Done{};
 }
 
 /// Negative: it is no time.
@@ -39,10 +65,10 @@ std::int64_t seconds_in(const toml::node& value) {
 /// Reads one `[[cron]]`.
 class EntryReader {
  public:
-  EntryReader(const toml::table& table, faktory::JobReader& reader)
-      : table_(table), reader_(reader) {}
+  EntryReader(const ConfigTable& entry, faktory::JobReader& reader)
+      : entry_(entry), table_(entry.table()), reader_(reader) {}
 
-  Read<CronItem> read() {
+  Outcome<CronItem> read() {
     if (auto keys = check_keys(table_, "cron", kKeys); !keys) return keys.error();
     const toml::node* const node = table_.get("job");
     if (node == nullptr) return wrong(table_, "[cron.job] is missing");
@@ -63,27 +89,28 @@ class EntryReader {
   static constexpr std::string_view kJobKeys[] = {"type",        "queue",    "args",      "retry",
                                                   "reserve_for", "priority", "backtrace", "custom"};
 
-  [[nodiscard]] static Wrong wrong(const toml::node& node, std::string why) {
-    return {line_of(node), std::move(why)};
+  [[nodiscard]] Problem wrong(const toml::node& node, const std::string& why) const {
+    return entry_.problem(node, why);
   }
 
   template <std::size_t kCount>
-  static Read<Done> check_keys(const toml::table& table, const std::string& name,
-                               const std::string_view (&known)[kCount]) {
+  Outcome<Done> check_keys(const toml::table& table, const std::string& name,
+                           const std::string_view (&known)[kCount]) const {
     for (const auto& [key, value] : table) {
       bool is_known = false;
       for (const std::string_view each : known) is_known = is_known || each == key.str();
       if (is_known) continue;
       const std::string text(key.str());
-      return Wrong{key.source().begin.line,
-                   "unknown key '" + one_line(text, 60) + "' in " + name +
-                       (text == "at" ? ": the schedule says when a job is pushed" : "")};
+      return entry_.problem(key.source().begin.line,
+                            "unknown key '" + one_line(text, 60) + "' in " + name +
+                                (text == "at" ? ": the schedule says when a job is pushed" : ""));
     }
     return Done{};
   }
 
   /// Empty: it is not there.
-  static Read<std::string> read_text(const toml::table& table, const std::string& key) {
+  [[nodiscard]] Outcome<std::string> read_text(const toml::table& table,
+                                               const std::string& key) const {
     const toml::node* const node = table.get(key);
     if (node == nullptr) return std::string{};
     const auto* const text = node->as_string();
@@ -92,7 +119,7 @@ class EntryReader {
     return text->get();
   }
 
-  [[nodiscard]] Read<CronItem> read_schedule() const {
+  [[nodiscard]] Outcome<CronItem> read_schedule() const {
     const auto text = read_text(table_, "schedule");
     if (!text) return text.error();
     if (text->empty()) return wrong(table_, "schedule is missing");
@@ -113,7 +140,7 @@ class EntryReader {
     return item;
   }
 
-  Read<Done> read_choices(CronItem& item) const {
+  Outcome<Done> read_choices(CronItem& item) const {
     const auto name = read_text(table_, "name");
     if (!name) return name.error();
     const bool has_control = name->find_first_of(std::string_view("\r\n\t\0", 4)) != name->npos;
@@ -147,7 +174,7 @@ class EntryReader {
     return Done{};
   }
 
-  Read<Done> read_job(const toml::table& job, CronItem& item) const {
+  Outcome<Done> read_job(const toml::table& job, CronItem& item) const {
     const auto type = read_text(job, "type");
     if (!type) return type.error();
     if (type->empty()) return wrong(job, "type is missing in [cron.job]");
@@ -183,20 +210,20 @@ class EntryReader {
   }
 
   /// Empty: it is not there.
-  static Read<std::string> read_json(const toml::table& table, const std::string& key,
-                                     bool (toml::node::*is_right)() const noexcept,
-                                     const std::string& right) {
+  [[nodiscard]] Outcome<std::string> read_json(const toml::table& table, const std::string& key,
+                                               bool (toml::node::*is_right)() const noexcept,
+                                               const std::string& right) const {
     const toml::node* const node = table.get(key);
     if (node == nullptr) return std::string{};
     if (!(node->*is_right)()) return wrong(*node, key + " must be " + right);
     std::string json;
     if (auto appended = append_json(*node, json); !appended) {
-      return Wrong{appended.error().line, key + ": " + appended.error().why};
+      return entry_.problem(appended.error().line, key + ": " + appended.error().why);
     }
     return json;
   }
 
-  Read<Done> check_by_rules_of_push(const toml::table& job, const std::string& json) const {
+  Outcome<Done> check_by_rules_of_push(const toml::table& job, const std::string& json) const {
     if (const toml::node* const bid = job["custom"]["bid"].node()) {
       return wrong(*bid, "custom.bid: a cron job cannot belong to a batch");
     }
@@ -227,60 +254,57 @@ class EntryReader {
     return std::move(item);
   }
 
+  const ConfigTable& entry_;
   const toml::table& table_;
   faktory::JobReader& reader_;  ///< kept, since making one takes longer than its use
 };
 
-/// The entries of several documents, each once.
-class Collector {
- public:
-  Outcome<Done> add(const ConfigDocument& document) {
-    const auto problem = [&](const Wrong& wrong) {
-      return Problem{document.place(wrong.line) + ": " + wrong.why};
-    };
-    const toml::node* const node = document.root().get(kCronTable);
-    if (node == nullptr) return Done{};
-    const toml::array* const entries = node->as_array();
-    if (entries == nullptr) {
-      return problem({line_of(*node), "an entry begins with [[cron]], in double brackets"});
-    }
-    for (const toml::node& entry : *entries) {
-      if (!entry.is_table()) return problem({line_of(entry), "cron must be written as [[cron]]"});
-      auto item = EntryReader(*entry.as_table(), reader_).read();
-      if (!item) return problem(item.error());
-      item->place = document.place(line_of(entry));
-      const bool is_named = entry.as_table()->contains("name");
-      const auto [found, is_new] = table_.places.emplace(item->id, table_.items.size());
-      if (!is_new) return same(*item, is_named, table_.items[found->second].place);
-      table_.items.push_back(std::move(*item));
-    }
-    return Done{};
+Problem same(const CronItem& item, bool is_named, const std::string& other) {
+  if (is_named) {
+    return Problem{item.place + ": the entry at " + other + " has the name \"" +
+                   one_line(item.id, 60) + "\" too"};
   }
-
-  [[nodiscard]] CronTable take() { return std::move(table_); }
-
- private:
-  static Problem same(const CronItem& item, bool is_named, const std::string& other) {
-    if (is_named) {
-      return Problem{item.place + ": the entry at " + other + " has the name \"" +
-                     one_line(item.id, 60) + "\" too"};
-    }
-    return Problem{item.place + ": the same entry is at " + other +
-                   "; if both are meant, one of them needs a name"};
-  }
-
-  faktory::JobReader reader_;
-  CronTable table_;
-};
+  return Problem{item.place + ": the same entry is at " + other +
+                 "; if both are meant, one of them needs a name"};
+}
 
 }  // namespace
 
-Outcome<CronTable> read_cron(std::span<const ConfigDocument> documents) {
-  Collector collector;
-  for (const ConfigDocument& document : documents) {
-    if (auto added = collector.add(document); !added) return added.error();
+/// The parser limits the depth of tables, so recursion is safe.
+Result<Done, NoJson> append_json(const toml::node& value, std::string& out) {
+  if (const auto* array = value.as_array()) return append_array(*array, out);
+  if (const auto* table = value.as_table()) return append_table(*table, out);
+  if (const auto* string = value.as_string()) {
+    faktory::append_json_string(string->get(), out);
+  } else if (const auto* number = value.as_integer()) {
+    out += std::to_string(number->get());
+  } else if (const auto* boolean = value.as_boolean()) {
+    out += boolean->get() ? "true" : "false";
+  } else if (const auto* fraction = value.as_floating_point();
+             fraction != nullptr && std::isfinite(fraction->get())) {
+    append_fraction(fraction->get(), out);
+  } else {
+    const char* const what = fraction != nullptr ? "inf and nan" : "dates and times without quotes";
+    return NoJson{std::string("JSON has no ") + what, value.source().begin.line};
   }
-  return collector.take();
+  return Done{};
+}
+
+Outcome<CronTable> read_cron(std::span<const ConfigDocument> documents) {
+  faktory::JobReader reader;
+  CronTable table;
+  const auto read = [&](const ConfigTable& entry) -> Outcome<Done> {
+    auto item = EntryReader(entry, reader).read();
+    if (!item) return item.error();
+    item->place = entry.place();
+    const bool is_named = entry.table().contains("name");
+    const auto [found, is_new] = table.places.emplace(item->id, table.items.size());
+    if (!is_new) return same(*item, is_named, table.items[found->second].place);
+    table.items.push_back(std::move(*item));
+    return Done{};
+  };
+  const auto done = read_entries(documents, std::string(kCronTable), read);
+  return done ? Outcome<CronTable>(std::move(table)) : done.error();
 }
 
 }  // namespace millrace::server

@@ -7,7 +7,7 @@
 #include "base/text.hpp"
 #include "faktory/features/retry_delays.hpp"
 #include "faktory/job/work_unit.hpp"
-#include "server/options/throttle_matcher.hpp"
+#include "server/options/throttle_options.hpp"
 
 namespace millrace::server {
 namespace {
@@ -15,8 +15,7 @@ namespace {
 /// Reads one `[[retry]]`.
 class RetryReader {
  public:
-  RetryReader(const ConfigDocument& document, const toml::table& table)
-      : document_(document), table_(table) {}
+  explicit RetryReader(const ConfigTable& entry) : entry_(entry), table_(entry.table()) {}
 
   Outcome<RetryRule> read() {
     for (const auto& [key, value] : table_) {
@@ -36,7 +35,7 @@ class RetryReader {
     if (table_.contains("delays") == table_.contains("factor")) {
       return problem(table_, "retry needs delays, or factor, and not both");
     }
-    rule.delays.from = "[[retry]] at " + document_.place(table_.source().begin.line);
+    rule.delays.from = "[[retry]] at " + entry_.place();
     auto read = table_.contains("delays") ? read_delays(rule.delays) : read_factor(rule.delays);
     if (!read) return read.error();
     return rule;
@@ -44,7 +43,7 @@ class RetryReader {
 
  private:
   [[nodiscard]] Problem problem(const toml::node& node, const std::string& why) const {
-    return Problem{document_.place(node.source().begin.line) + ": " + why};
+    return entry_.problem(node, why);
   }
 
   Outcome<Done> read_pattern(const char* key, std::string& into) const {
@@ -94,7 +93,7 @@ class RetryReader {
     return Done{};
   }
 
-  const ConfigDocument& document_;
+  const ConfigTable& entry_;
   const toml::table& table_;
 };
 
@@ -119,21 +118,17 @@ std::optional<faktory::Glob> glob_of(const std::string& pattern) {
 
 Outcome<std::vector<RetryRule>> read_retries(std::span<const ConfigDocument> documents) {
   std::vector<RetryRule> rules;
-  for (const ConfigDocument& document : documents) {
-    const toml::node* const node = document.root().get(kRetryTable);
-    if (node == nullptr) continue;
-    const toml::array* const entries = node->as_array();
-    const std::string place = document.place(node->source().begin.line) + ": ";
-    if (entries == nullptr) return Problem{place + "an entry begins with [[retry]]"};
-    for (const toml::node& entry : *entries) {
-      if (!entry.is_table()) return Problem{place + "retry must be written as [[retry]]"};
-      auto rule = RetryReader(document, *entry.as_table()).read();
-      if (!rule) return rule.error();
-      if (rules.size() == kRetryRulesMax) return Problem{place + "more than 1000 [[retry]]"};
-      rules.push_back(std::move(*rule));
+  const auto read = [&](const ConfigTable& entry) -> Outcome<Done> {
+    auto rule = RetryReader(entry).read();
+    if (!rule) return rule.error();
+    if (rules.size() == kRetryRulesMax) {
+      return entry.problem(entry.table(), "more than 1000 [[retry]]");
     }
-  }
-  return rules;
+    rules.push_back(std::move(*rule));
+    return Done{};
+  };
+  const auto done = read_entries(documents, std::string(kRetryTable), read);
+  return done ? Outcome<std::vector<RetryRule>>(std::move(rules)) : done.error();
 }
 
 FindRetryDelays retry_delays(std::vector<RetryRule> rules, const WorkUnitFormat& format) {
