@@ -86,6 +86,8 @@ Api::Api(const Choice& choice)
   // Targets are encoded already.
   client_->set_url_encode(false);
   client_->set_tcp_nodelay(true);
+  // The audit log shows it.
+  client_->set_default_headers({{"User-Agent", "millrace"}});
   if (!choice.ca_file.empty()) client_->set_ca_cert_path(choice.ca_file);
   if (!has_password_) return;
   const std::string& user = choice.url.user;

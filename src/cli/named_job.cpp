@@ -1,7 +1,6 @@
 #include "cli/named_job.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/text.hpp"
 #include "cli/members.hpp"

@@ -85,24 +85,20 @@ void add_filters(Json& members, const Choice& choice) {
   }
 }
 
-Reply<AllQueues> read_queues(Session& session, const std::string& match) {
+Reply<AllRows> read_queues(Session& session, const std::string& match) {
   std::string target = "queues?sort=name&limit=200";
   if (!match.empty()) add_parameter(target, "match", match);
   Json queues = Json::array();
-  std::string from;
-  while (true) {
+  for (std::string from;;) {
     std::string slice = target;
     if (!from.empty()) add_parameter(slice, "from", from);
-    const Reply<Answer> last = each_page(session, slice, [&](const Answer& page) {
-      for (const Json& queue : member(page.json, "queues")) queues.push_back(queue);
-      return true;
-    });
-    if (!last) return last.error();
-    from = text_at(last->json, "from");
+    Reply<AllRows> rows = read_rows(session, slice, "queues", UINT64_MAX);
+    if (!rows) return rows;
+    for (Json& queue : rows->document["queues"]) queues.push_back(std::move(queue));
+    from = text_at(rows->document, "from");
     if (!from.empty()) continue;
-    AllQueues all{.document = last->json, .now_ms = last->now_ms};
-    all.document["queues"] = std::move(queues);
-    return all;
+    rows->document["queues"] = std::move(queues);
+    return rows;
   }
 }
 

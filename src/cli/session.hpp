@@ -39,7 +39,7 @@ struct Session {
 /// last page.
 struct AllRows {
   Json document;
-  std::int64_t now_ms = 0;
+  std::int64_t now_ms = 0;  ///< the server's clock
 };
 [[nodiscard]] Reply<AllRows> read_rows(Session& session, const std::string& target,
                                        const char* name, std::uint64_t rows_max);
@@ -52,13 +52,8 @@ struct AllRows {
 void add_filters(std::string& target, const Choice& choice);
 void add_filters(Json& members, const Choice& choice);
 
-/// One document with all queues by name: the server answers in slices, and each slice in pages.
-struct AllQueues {
-  Json document;
-  std::int64_t now_ms = 0;  ///< the server's clock
-};
-
-/// `match`: those whose names have this part; empty: all.
-[[nodiscard]] Reply<AllQueues> read_queues(Session& session, const std::string& match);
+/// All queues by name: the server answers in slices, and each slice in pages. `match`: those whose
+/// names have this part; empty: all.
+[[nodiscard]] Reply<AllRows> read_queues(Session& session, const std::string& match);
 
 }  // namespace millrace::cli

@@ -167,8 +167,7 @@ Reply<std::string> Beanstalk::stats(std::uint64_t id) {
 Stats parse_stats(std::string_view text) {
   Stats stats;
   while (!text.empty()) {
-    const std::string_view row = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), row.size() + 1));
+    const std::string_view row = take_line(text);
     const std::size_t colon = row.find(": ");
     if (colon == row.npos) continue;
     stats[std::string(row.substr(0, colon))] = unquoted(trimmed(row.substr(colon + 2)));

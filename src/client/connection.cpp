@@ -11,7 +11,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <optional>
 
 namespace millrace::client {
 namespace {
@@ -210,7 +209,7 @@ Reply<std::string> Connection::line() {
       taken_ = end + 2;
       return text;
     }
-    if (input_.size() - taken_ > kLineBytesMax) return gone("this is no job server");
+    if (input_.size() - taken_ > kLineBytesMax) return gone("this is not a job server");
     if (auto received = receive(); !received) return received.error();
   }
 }

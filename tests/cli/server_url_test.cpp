@@ -1,7 +1,6 @@
-#include "cli/server_url.hpp"
-
 #include <string>
 
+#include "cli/choice.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::cli {

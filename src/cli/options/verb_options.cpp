@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "cli/options/verb_rows.hpp"
 #include "cli/show/times.hpp"
+#include "http/kit/text.hpp"
 
 namespace millrace::cli {
 namespace {
@@ -14,20 +15,16 @@ constexpr std::uint64_t kSlotsMax = 1'000'000;
 constexpr std::uint64_t kBenchSecondsMax = 3600;
 constexpr std::size_t kBenchConnectionsMax = 1000;
 
-Outcome<Done> set_text(std::string& to, const std::string& text) {
+Outcome<Done> set(std::string& to, const std::string& text) {
   if (text.empty()) return Problem{"must not be empty"};
   to = text;
   return Done{};
 }
 
-Outcome<Done> set_switch(bool& to, const std::string& text) {
+Outcome<Done> set(bool& to, const std::string& text) {
   if (text != "true" && text != "false") return Problem{"must be true or false"};
   to = text == "true";
   return Done{};
-}
-
-Outcome<Done> set_json(Choice& choice, const std::string& text) {
-  return set_switch(choice.is_json, text);
 }
 
 Outcome<Done> set_url(Choice& choice, const std::string& text) {
@@ -97,9 +94,7 @@ Outcome<Done> add_age(Choice& choice, const std::string& text) {
 }
 
 Outcome<Done> add_time_filter(Choice& choice, const char* name, const std::string& text) {
-  // Without milliseconds, as people write it.
-  const bool is_whole = text.ends_with('Z') && text.find('.') == text.npos;
-  const auto time = parse_time_ms(is_whole ? text.substr(0, text.size() - 1) + ".000Z" : text);
+  const auto time = http::parse_utc_ms(text);
   const auto age = parse_seconds(text);
   if (!time && !age) {
     return Problem{"must be a time such as 2026-11-22T09:59:50Z, or an age such as 30m"};
@@ -107,6 +102,13 @@ Outcome<Done> add_time_filter(Choice& choice, const char* name, const std::strin
   if (time) return add_number_filter(choice, name, std::to_string(*time));
   choice.filters.push_back({.name = name, .text = std::to_string(*age), .is_age = true});
   return Done{};
+}
+
+Outcome<Done> add_refused(Choice& choice, const std::string& text) {
+  bool is_on = false;
+  auto done = set(is_on, text);
+  if (is_on) choice.filters.push_back({.name = "refused", .text = "1"});
+  return done;
 }
 
 Outcome<Done> set_rows(Choice& choice, const std::string& text) {
@@ -118,9 +120,9 @@ Outcome<Done> set_rows(Choice& choice, const std::string& text) {
 
 Outcome<Done> set_all_rows(Choice& choice, const std::string& text) {
   bool is_on = false;
-  auto set = set_switch(is_on, text);
+  auto done = set(is_on, text);
   if (is_on) choice.rows_max = UINT64_MAX;
-  return set;
+  return done;
 }
 
 Outcome<Done> set_format(Choice& choice, const std::string& text) {
@@ -208,6 +210,30 @@ Outcome<Done> set_number(Number& to, const std::string& text, Number most) {
   return Done{};
 }
 
+// What a row does in most cases: sets a member of the choice, or of a part of it.
+template <auto... path>
+Outcome<Done> sets(Choice& choice, const std::string& text) {
+  return set((choice.*....*path), text);
+}
+template <auto... path>
+Outcome<Done> sets_seconds(Choice& choice, const std::string& text) {
+  return set_seconds((choice.*....*path), text);
+}
+template <auto... path>
+Outcome<Done> sets_limit(Choice& choice, const std::string& text) {
+  return set_limit((choice.*....*path), text, kSlotsMax);
+}
+
+template <std::size_t size>
+struct FilterName {
+  constexpr FilterName(const char (&name)[size]) { std::ranges::copy(name, text); }  // NOLINT
+  char text[size];
+};
+template <auto add, FilterName name>
+Outcome<Done> adds(Choice& choice, const std::string& text) {
+  return add(choice, name.text, text);
+}
+
 constexpr std::array kVerbOptions = {
     VerbOption{"url", "URL",
                "Where the server's web port is; the URL may have a user and a password (default: "
@@ -216,19 +242,20 @@ constexpr std::array kVerbOptions = {
     VerbOption{"url", "URL", "The same as a URL as TARGET", kDoctor, set_url},
     VerbOption{"password-file", "FILE",
                "File with the password; without it, MILLRACE_PASSWORD has the password",
-               kServer | kDoctor | kTop,
-               [](Choice& c, const std::string& text) { return set_text(c.password_file, text); }},
+               kServer | kDoctor | kTop, sets<&Choice::password_file>},
     VerbOption{"ca", "FILE",
                "Certificates to check that of the server with (PEM), instead of the system's",
-               kServer | kDoctor | kTop | kJobPort,
-               [](Choice& c, const std::string& text) { return set_text(c.ca_file, text); }},
+               kServer | kDoctor | kTop | kJobPort, sets<&Choice::ca_file>},
     VerbOption{"json", nullptr, "Print JSON, as the JSON API has it, instead of text", kServer,
-               set_json},
-    VerbOption{"json", nullptr, "Print the findings as one document of JSON", kDoctor, set_json},
-    VerbOption{"json", nullptr, "Print the job's number and its tube as JSON", kPut, set_json},
+               sets<&Choice::is_json>},
+    VerbOption{"json", nullptr, "Print the findings as one document of JSON", kDoctor,
+               sets<&Choice::is_json>},
+    VerbOption{"json", nullptr, "Print the job's number and its tube as JSON", kPut,
+               sets<&Choice::is_json>},
     VerbOption{"json", nullptr, "Without effect: jobs are always printed as JSON", kFetch,
-               set_json},
-    VerbOption{"json", nullptr, "Print the figures as one document of JSON", kBench, set_json},
+               sets<&Choice::is_json>},
+    VerbOption{"json", nullptr, "Print the figures as one document of JSON", kBench,
+               sets<&Choice::is_json>},
     VerbOption{"output", "FORMAT", "text, or json (the same as --json)",
                kServer | kDoctor | kPut | kFetch | kBench, set_format, nullptr,
                ValueHint{.words = kFormatWords}, 'o'},
@@ -236,7 +263,7 @@ constexpr std::array kVerbOptions = {
                nullptr,
                "Refresh every 2 seconds until Ctrl-C",
                kWatch,
-               [](Choice& c, const std::string& text) { return set_switch(c.is_watched, text); },
+               sets<&Choice::is_watched>,
                nullptr,
                {},
                'w'},
@@ -254,93 +281,95 @@ constexpr std::array kVerbOptions = {
     VerbOption{"state", "STATE", "Batches in this state: open, running, failed or succeeded",
                kBatches, set_batch_state, nullptr, ValueHint{.words = kBatchStateWords}},
     VerbOption{"queue", "NAME", "Jobs of this queue; with * at the end, its beginning",
-               kFilters | kOutcome | kTail | kLocks,
-               [](Choice& c, const std::string& text) { return add_filter(c, "queue", text); },
-               nullptr, kQueueHint, 'q'},
+               kFilters | kOutcome | kTail | kLocks, adds<add_filter, "queue">, nullptr, kQueueHint,
+               'q'},
     VerbOption{"type", "TYPE", "Jobs of this type; with * at the end, its beginning",
-               kFilters | kOutcome | kTail | kLocks,
-               [](Choice& c, const std::string& text) { return add_filter(c, "type", text); }},
+               kFilters | kOutcome | kTail | kLocks, adds<add_filter, "type">},
     VerbOption{"error", "TEXT", "Part of the type or message of the error", kFilters,
-               [](Choice& c, const std::string& text) { return add_filter(c, "error", text); }},
+               adds<add_filter, "error">},
+    VerbOption{"query", "QUERY",
+               "As in the web UI: 'type:Send* -error:timeout OR attempts>3 failed>1h'", kFilters,
+               adds<add_filter, "q">},
     VerbOption{"older-than", "DURATION", "Jobs created at least that long ago: 90, 30m, 2h, 7d",
                kFilters, add_age},
     VerbOption{"since", "TIME",
                "Jobs that failed then or later: 2026-11-22T09:59:50Z, or an age such as 30m",
-               kFilters,
-               [](Choice& c, const std::string& text) {
-                 return add_time_filter(c, "failed_since_ms", text);
-               }},
+               kFilters, adds<add_time_filter, "failed_since_ms">},
     VerbOption{"until", "TIME", "Jobs that failed before that", kFilters,
-               [](Choice& c, const std::string& text) {
-                 return add_time_filter(c, "failed_until_ms", text);
-               }},
-    VerbOption{"text", "TEXT", "Part of the body", kFilters,
-               [](Choice& c, const std::string& text) { return add_filter(c, "text", text); }},
+               adds<add_time_filter, "failed_until_ms">},
+    VerbOption{"text", "TEXT", "Part of the body", kFilters, adds<add_filter, "text">},
     VerbOption{"arg", "PATH:VALUE",
                "Value in the arguments: user.id:42; several, with blanks between them, must all "
                "be there",
-               kFilters,
-               [](Choice& c, const std::string& text) { return add_filter(c, "arg", text); }},
+               kFilters, adds<add_filter, "arg">},
     VerbOption{"id", "ID", "The job's number, or the beginning of its jid", kFilters,
-               [](Choice& c, const std::string& text) { return add_filter(c, "id", text); }},
-    VerbOption{"bid", "BID", "Members of this batch", kFilters,
-               [](Choice& c, const std::string& text) { return add_filter(c, "bid", text); }},
+               adds<add_filter, "id">},
+    VerbOption{"bid", "BID", "Members of this batch", kFilters, adds<add_filter, "bid">},
     VerbOption{"group", "GROUP", "Failures of a group, as `errors` names it", kFilters,
-               [](Choice& c, const std::string& text) { return add_filter(c, "group", text); }},
-    VerbOption{"wid", "WID", "Jobs that this worker holds", kFilters,
-               [](Choice& c, const std::string& text) { return add_filter(c, "wid", text); }},
-    VerbOption{
-        "client", "N", "Jobs that this beanstalk connection holds", kFilters,
-        [](Choice& c, const std::string& text) { return add_number_filter(c, "client", text); }},
+               adds<add_filter, "group">},
+    VerbOption{"wid", "WID", "Jobs that this worker holds", kFilters, adds<add_filter, "wid">},
+    VerbOption{"client", "N", "Jobs that this beanstalk connection holds", kFilters,
+               adds<add_number_filter, "client">},
     VerbOption{"outcome", "OUTCOME",
                "With `completed`: jobs that ended like this: done, dropped, deleted or expired",
                kOutcome, set_outcome, nullptr, ValueHint{.words = kOutcomeWords}},
+    VerbOption{"who", "TEXT", "Part of the user or the client", kAudit,
+               [](Choice& c, const std::string& text) { return add_filter(c, "who", text); }},
+    VerbOption{"from", "TEXT", "Part of the address", kAudit,
+               [](Choice& c, const std::string& text) { return add_filter(c, "from", text); }},
+    VerbOption{"action", "ACTION", "How the action begins: queues, or queues/pause", kAudit,
+               [](Choice& c, const std::string& text) { return add_filter(c, "action", text); }},
+    VerbOption{
+        "since", "TIME", "Changes made then or later: 2026-11-22T09:59:50Z, or an age such as 30m",
+        kAudit,
+        [](Choice& c, const std::string& text) { return add_time_filter(c, "since_ms", text); }},
+    VerbOption{
+        "until", "TIME", "Changes made before that", kAudit,
+        [](Choice& c, const std::string& text) { return add_time_filter(c, "until_ms", text); }},
+    VerbOption{"text", "TEXT", "Part of any text", kAudit,
+               [](Choice& c, const std::string& text) { return add_filter(c, "text", text); }},
+    VerbOption{"refused", nullptr, "Refused attempts only", kAudit, add_refused},
+    VerbOption{"ndjson", nullptr, "Print all that match, a line of JSON each", kAudit,
+               sets<&Choice::are_lines>},
     VerbOption{"limit", "N", "At most so many rows (default: 50)", kRows, set_rows},
     VerbOption{"all", nullptr, "Show all rows", kRows, set_all_rows},
     VerbOption{"full", nullptr, "Show complete arguments and bodies", kList,
-               [](Choice& c, const std::string& text) { return set_switch(c.is_full, text); }},
+               sets<&Choice::is_full>},
     VerbOption{"reverse", nullptr, "The last jobs of the order first", kList,
-               [](Choice& c, const std::string& text) { return set_switch(c.is_reversed, text); }},
-    VerbOption{"match", "TEXT", "Queues whose names have this part", kMatch,
-               [](Choice& c, const std::string& text) { return set_text(c.match, text); }},
+               sets<&Choice::is_reversed>},
+    VerbOption{"match", "TEXT", "Queues whose names have this part", kMatch, sets<&Choice::match>},
     VerbOption{"names", nullptr, "Print the names alone, one a line", kMatch,
-               [](Choice& c, const std::string& text) { return set_switch(c.are_names, text); }},
-    VerbOption{"to", "QUEUE", "The queue to move the jobs to", kMoveTo,
-               [](Choice& c, const std::string& text) { return set_text(c.to, text); }, nullptr,
+               sets<&Choice::are_names>},
+    VerbOption{"to", "QUEUE", "The queue to move the jobs to", kMoveTo, sets<&Choice::to>, nullptr,
                kQueueHint},
-    VerbOption{"to", "FILE", "A new file, or - for stdout", kExport,
-               [](Choice& c, const std::string& text) { return set_text(c.to, text); }},
-    VerbOption{"dry-run", nullptr, "Only count the jobs", kChange,
-               [](Choice& c, const std::string& text) { return set_switch(c.is_dry, text); }},
+    VerbOption{"to", "FILE", "A new file, or - for stdout", kExport, sets<&Choice::to>},
+    VerbOption{"dry-run", nullptr, "Only count the jobs", kChange, sets<&Choice::is_dry>},
     VerbOption{"yes", nullptr, "Change the jobs that match, not only count them", kDangerous,
-               [](Choice& c, const std::string& text) { return set_switch(c.is_agreed, text); }},
+               sets<&Choice::is_agreed>},
     VerbOption{"yes", nullptr, "Delete; without it, only show what would be deleted", kAgreed,
-               [](Choice& c, const std::string& text) { return set_switch(c.is_agreed, text); }},
+               sets<&Choice::is_agreed>},
     VerbOption{"all", nullptr, "All workers, instead of one WID", kWorkers,
-               [](Choice& c, const std::string& text) { return set_switch(c.is_for_all, text); }},
+               sets<&Choice::is_for_all>},
     VerbOption{"spread", "DURATION",
                "Make retrying and dead jobs ready gradually over this time, such as 10m", kSpread,
-               [](Choice& c, const std::string& text) { return set_seconds(c.spread_s, text); }},
+               sets_seconds<&Choice::spread_s>},
     VerbOption{"for", "DURATION", "How long: 90, 30m, 2h, 7d (default: until it is resumed)",
-               kPause,
-               [](Choice& c, const std::string& text) { return set_seconds(c.pause_s, text); }},
+               kPause, sets_seconds<&Choice::pause_s>},
     VerbOption{"queue", "NAME", "The queue (default: default)", kPush,
-               [](Choice& c, const std::string& text) { return set_text(c.push.queue, text); },
-               nullptr, kQueueHint, 'q'},
+               sets<&Choice::push, &PushChoice::queue>, nullptr, kQueueHint, 'q'},
     VerbOption{"jid", "JID", "The job's jid (default: a new one)", kPush,
-               [](Choice& c, const std::string& text) { return set_text(c.push.jid, text); }},
+               sets<&Choice::push, &PushChoice::jid>},
     VerbOption{"at", "TIME", "Not before this time (RFC 3339), or after a time such as +30m", kPush,
-               [](Choice& c, const std::string& text) { return set_text(c.push.at, text); }},
+               sets<&Choice::push, &PushChoice::at>},
     VerbOption{
         "retry", "N",
         "Retries before the job is dead; after a failure, 0 drops it, and -1 makes it dead at once",
         kPush, set_retry},
-    VerbOption{
-        "reserve-for", "DURATION", "How long a worker may take", kPush,
-        [](Choice& c, const std::string& text) { return set_seconds(c.push.reserve_for_s, text); }},
+    VerbOption{"reserve-for", "DURATION", "How long a worker may take", kPush,
+               sets_seconds<&Choice::push, &PushChoice::reserve_for_s>},
     VerbOption{"priority", "N", "1 to 9; 9 comes first (default: 5)", kPush, set_push_priority},
     VerbOption{"custom", "JSON", "The member `custom`, an object", kPush,
-               [](Choice& c, const std::string& text) { return set_text(c.push.custom, text); }},
+               sets<&Choice::push, &PushChoice::custom>},
     VerbOption{
         "address", "ADDR",
         "Where the beanstalk port is: HOST:PORT, tls://HOST:PORT or unix:PATH (default: "
@@ -348,57 +377,43 @@ constexpr std::array kVerbOptions = {
         "of 127.0.0.1)",
         kJobPort, set_job_port, "BEANSTALKD_URL"},
     VerbOption{"tube", "NAME", "The tube (default: default)", kPut,
-               [](Choice& c, const std::string& text) { return set_text(c.put.tube, text); },
-               nullptr, kQueueHint, 'q'},
-    VerbOption{
-        "lines", nullptr, "Put each non-empty line of stdin as a job", kPut,
-        [](Choice& c, const std::string& text) { return set_switch(c.put.are_lines, text); }},
+               sets<&Choice::put, &PutChoice::tube>, nullptr, kQueueHint, 'q'},
+    VerbOption{"lines", nullptr, "Put each non-empty line of stdin as a job", kPut,
+               sets<&Choice::put, &PutChoice::are_lines>},
     VerbOption{"priority", "N", "0 comes first (default: 1024, as pushed jobs have)", kPut,
                set_priority},
     VerbOption{"delay", "DURATION", "Not before that time has passed: 90, 30m, 2h, 7d", kPut,
-               [](Choice& c, const std::string& text) { return set_seconds(c.put.delay_s, text); }},
+               sets_seconds<&Choice::put, &PutChoice::delay_s>},
     VerbOption{"ttr", "DURATION", "How long a worker may take (default: 60)", kPut,
-               [](Choice& c, const std::string& text) { return set_seconds(c.put.ttr_s, text); }},
+               sets_seconds<&Choice::put, &PutChoice::ttr_s>},
     VerbOption{"jobs", "N", "At most so many jobs (default: 1)", kFetch,
                [](Choice& c, const std::string& text) {
                  return set_number(c.fetch.jobs_max, text, kRowsMax);
                }},
-    VerbOption{
-        "wait", "DURATION", "Wait that long for jobs: 90, 30m (default: not at all)", kFetch,
-        [](Choice& c, const std::string& text) { return set_seconds(c.fetch.wait_s, text); }},
-    VerbOption{
-        "delete", nullptr, "Delete each job once it is printed", kFetch,
-        [](Choice& c, const std::string& text) { return set_switch(c.fetch.deletes, text); }},
+    VerbOption{"wait", "DURATION", "Wait that long for jobs: 90, 30m (default: not at all)", kFetch,
+               sets_seconds<&Choice::fetch, &FetchChoice::wait_s>},
+    VerbOption{"delete", nullptr, "Delete each job once it is printed", kFetch,
+               sets<&Choice::fetch, &FetchChoice::deletes>},
     VerbOption{"concurrency", "N", "With `set`: jobs of the queue that run at a time", kThrottles,
-               [](Choice& c, const std::string& text) {
-                 return set_limit(c.throttle.concurrency, text, kSlotsMax);
-               }},
+               sets_limit<&Choice::throttle, &ThrottleChoice::concurrency>},
     VerbOption{"worker", "N", "With `set`: the same for one worker", kThrottles,
-               [](Choice& c, const std::string& text) {
-                 return set_limit(c.throttle.worker, text, kSlotsMax);
-               }},
+               sets_limit<&Choice::throttle, &ThrottleChoice::worker>},
     VerbOption{"per-key", "N", "With `set`: the same for the jobs of each throttle_key", kThrottles,
-               [](Choice& c, const std::string& text) {
-                 return set_limit(c.throttle.per_key, text, kSlotsMax);
-               }},
-    VerbOption{
-        "timeout", "DURATION", "With the three above: a job that runs for longer no longer counts",
-        kThrottles,
-        [](Choice& c, const std::string& text) { return set_seconds(c.throttle.timeout_s, text); }},
+               sets_limit<&Choice::throttle, &ThrottleChoice::per_key>},
+    VerbOption{"timeout", "DURATION",
+               "With the three above: a job that runs for longer no longer counts", kThrottles,
+               sets_seconds<&Choice::throttle, &ThrottleChoice::timeout_s>},
     VerbOption{"rate", "N/DURATION", "With `set`: jobs that may begin in a time, such as 100/1m",
                kThrottles, set_rate},
     VerbOption{"unlimited", nullptr, "With `set`: no limits, whatever the config file says",
-               kThrottles,
-               [](Choice& c,
-                  const std::string& text) { return set_switch(c.throttle.is_unlimited, text); }},
+               kThrottles, sets<&Choice::throttle, &ThrottleChoice::is_unlimited>},
     VerbOption{"demo", nullptr, "With clients and workers of both protocols, whose jobs also fail",
-               kDev,
-               [](Choice& c, const std::string& text) { return set_switch(c.dev.has_demo, text); }},
+               kDev, sets<&Choice::dev, &DevChoice::has_demo>},
     VerbOption{"no-open", nullptr, "Only print the address of the pages", kDev,
                [](Choice& c, const std::string& text) {
-                 auto set = set_switch(c.dev.opens_pages, text);
+                 auto done = set(c.dev.opens_pages, text);
                  c.dev.opens_pages = !c.dev.opens_pages;
-                 return set;
+                 return done;
                }},
     VerbOption{"seconds", "DURATION", "How long to measure each row (default: 3)", kBench,
                set_bench_seconds},

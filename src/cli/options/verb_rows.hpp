@@ -52,6 +52,7 @@ enum Group : unsigned {
   kSpread = 1u << 25,  ///< of a retry
   kLocks = 1u << 26,   ///< --queue and --type of locks
   kExport = 1u << 27,
+  kAudit = 1u << 28,
 };
 
 /// One option. `--name` is its flag.

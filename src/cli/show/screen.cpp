@@ -8,7 +8,6 @@
 
 #include <clocale>
 #include <cstdio>
-#include <cstdlib>
 #include <cwchar>
 
 #include "cli/show/width.hpp"
@@ -77,7 +76,7 @@ Screen::Key key_of(wint_t code) {
 
 Outcome<std::unique_ptr<Screen>> Screen::open(bool has_colors) {
   if (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 0)
-    return Problem{"this is no terminal"};
+    return Problem{"this is not a terminal"};
   // Names may have any characters, also where nobody has set a locale.
   std::setlocale(LC_CTYPE, "");
   if (MB_CUR_MAX == 1) std::setlocale(LC_CTYPE, "C.UTF-8");

@@ -3,8 +3,6 @@
 #include <chrono>
 
 #include "base/duration.hpp"
-#include "base/number.hpp"
-#include "base/text.hpp"
 #include "http/kit/text.hpp"
 
 namespace millrace::cli {
@@ -21,8 +19,6 @@ struct AgeUnit {
 /// The largest first.
 constexpr AgeUnit kAgeUnits[] = {{'d', 86'400}, {'h', 3600}, {'m', 60}, {'s', 1}};
 
-constexpr std::string_view kTimeForm = "0000-00-00T00:00:00.000Z";
-
 }  // namespace
 
 std::optional<std::uint64_t> parse_seconds(std::string_view text) {
@@ -32,20 +28,7 @@ std::optional<std::uint64_t> parse_seconds(std::string_view text) {
 }
 
 std::optional<std::int64_t> parse_time_ms(std::string_view text) {
-  using namespace std::chrono;
-  if (text.size() != kTimeForm.size()) return std::nullopt;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool is_place = is_digit(kTimeForm[i]);
-    if (is_place ? !is_digit(text[i]) : text[i] != kTimeForm[i]) return std::nullopt;
-  }
-  const auto part = [&](std::size_t at, std::size_t size) {
-    return parse_number<unsigned>(text.substr(at, size)).value_or(0);
-  };
-  const year_month_day date(year(static_cast<int>(part(0, 4))), month(part(5, 2)), day(part(8, 2)));
-  if (!date.ok()) return std::nullopt;
-  const auto time = sys_days(date) + hours(part(11, 2)) + minutes(part(14, 2)) +
-                    seconds(part(17, 2)) + milliseconds(part(20, 3));
-  return time.time_since_epoch().count();
+  return text.find('.') == text.npos ? std::nullopt : http::parse_utc_ms(text);
 }
 
 std::string show_time_ms(std::int64_t time_ms) {

@@ -61,8 +61,7 @@ std::vector<std::string> broken_to_width(std::string_view text, std::size_t colu
   std::vector<std::string> lines = {""};
   std::size_t width = 0;
   while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(' '));
-    text.remove_prefix(std::min(word.size() + 1, text.size()));
+    const std::string_view word = take_word(text);
     const std::size_t word_width = display_width(word);
     if (width > 0 && width + 1 + word_width > columns) {
       lines.emplace_back();

@@ -80,12 +80,7 @@ Exit turn_cron(Session& session) {
   const Reply<Answer> answer = session.api.post("cron/" + path_part(words[1]) + "/" + action, "{}");
   if (!answer) return session.fail(answer.error());
   if (action == "run") return show_pushed(session, answer->json);
-  if (session.choice.is_json) {
-    session.print(answer->json);
-  } else {
-    session.console.print_member(action == "pause" ? "paused" : "resumed", words[1]);
-  }
-  return Exit::kDone;
+  return session.print_done(action == "pause" ? "paused" : "resumed", words[1], answer->json);
 }
 
 }  // namespace millrace::cli

@@ -55,12 +55,6 @@ std::string error_of(const Json& job) {
   return text_at(error, "type") + (message.empty() ? "" : ": " + message);
 }
 
-/// The rows of all pages in one document, up to the limit.
-struct Rows {
-  Json document;
-  std::int64_t now_ms = 0;
-};
-
 /// Lists have the beginning of the arguments only.
 Reply<Done> complete_arguments(Session& session, Json& job) {
   if (!session.choice.is_full || !is_at(job, "is_cut")) return Done{};
@@ -76,7 +70,7 @@ Reply<Done> complete_arguments(Session& session, Json& job) {
   return Done{};
 }
 
-Reply<Rows> search_jobs(Session& session, const std::string& target) {
+Reply<AllRows> search_jobs(Session& session, const std::string& target) {
   Json jobs = Json::array();
   std::uint64_t looked_at = 0;
   std::string cursor;
@@ -97,14 +91,14 @@ Reply<Rows> search_jobs(Session& session, const std::string& target) {
       session.console.show_progress(http::count_of(looked_at, "job") + " searched");
       continue;
     }
-    Rows rows{.document = answer->json, .now_ms = answer->now_ms};
+    AllRows rows{.document = answer->json, .now_ms = answer->now_ms};
     rows.document["jobs"] = std::move(jobs);
     rows.document["looked_at"] = looked_at;
     return rows;
   }
 }
 
-Table jobs_table(const StateColumns& state, const Rows& rows) {
+Table jobs_table(const StateColumns& state, const AllRows& rows) {
   std::vector<Table::Column> columns = {
       {"id", Side::kRight}, {"queue"}, {"type"}, {state.time_title, Side::kRight}};
   if (state.has_holder) columns.push_back({.title = "holder", .rank = 1});
@@ -124,7 +118,7 @@ Table jobs_table(const StateColumns& state, const Rows& rows) {
   return table;
 }
 
-Table finished_table(const Rows& rows) {
+Table finished_table(const AllRows& rows) {
   Table table({{"id", Side::kRight},
                {"queue"},
                {"type"},
@@ -147,7 +141,7 @@ Table finished_table(const Rows& rows) {
 
 /// `table` is called only when there is something to show.
 template <typename MakeTable>
-Exit show_rows(Session& session, const Reply<Rows>& rows, const MakeTable& table) {
+Exit show_rows(Session& session, const Reply<AllRows>& rows, const MakeTable& table) {
   if (!rows) return session.fail(rows.error());
   const bool is_empty = member(rows->document, "jobs").empty();
   const Choice& choice = session.choice;
@@ -195,7 +189,7 @@ Exit list_jobs(Session& session) {
   add_filters(target, choice);
   if (choice.is_reversed) add_parameter(target, "order", "desc");
   return show_rows(session, search_jobs(session, target),
-                   [&](const Rows& rows) { return jobs_table(*found, rows); });
+                   [&](const AllRows& rows) { return jobs_table(*found, rows); });
 }
 
 }  // namespace millrace::cli

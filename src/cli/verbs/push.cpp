@@ -265,11 +265,7 @@ struct Item {
 /// The server would replace bytes that are not UTF-8, as it does for PUSH.
 std::optional<Problem> find_broken_line(std::string_view text) {
   for (std::size_t line = 1; !text.empty(); ++line) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    if (!is_utf8(text.substr(0, end))) {
-      return Problem{"line " + std::to_string(line) + ": not UTF-8"};
-    }
-    text.remove_prefix(std::min(end + 1, text.size()));
+    if (!is_utf8(take_line(text))) return Problem{"line " + std::to_string(line) + ": not UTF-8"};
   }
   return std::nullopt;
 }
@@ -282,9 +278,7 @@ Outcome<std::vector<Item>> items_of(std::string_view text) {
   }
   std::vector<Item> items;
   for (std::size_t line = 1; !text.empty(); ++line) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view item = trimmed(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::string_view item = trimmed(take_line(text));
     if (item.empty()) continue;
     std::string place = "line " + std::to_string(line) + ": ";
     if (!is_array(item) && !is_object(item)) {

@@ -44,7 +44,7 @@ constexpr Figure kFigures[] = {
 };
 
 /// Notes are rare, and have a column only where there is one.
-Table queues_table(const AllQueues& all) {
+Table queues_table(const AllRows& all) {
   const Json& queues = member(all.document, "queues");
   bool has_notes = false;
   for (const Json& queue : queues) has_notes = has_notes || !note_of(queue).empty();
@@ -91,7 +91,7 @@ Exit list_queues(Session& session) {
   if (session.choice.is_json && session.choice.are_names) {
     return session.refuse_usage("give one of --json and --names");
   }
-  const Reply<AllQueues> all = read_queues(session, session.choice.match);
+  const Reply<AllRows> all = read_queues(session, session.choice.match);
   if (!all) return session.fail(all.error());
   const Json& queues = member(all->document, "queues");
   if (session.choice.is_json) session.print(all->document);

@@ -33,10 +33,17 @@ Exit list_types(Session& session) {
   return show_rows(session, *rows, table, "no typed job has finished a run yet");
 }
 
-Exit list_activity(Session& session) {
+Exit list_changes(Session& session) {
   constexpr auto kRight = Table::Side::kRight;
-  const Reply<AllRows> rows =
-      read_rows(session, "activity?limit=200", "changes", session.choice.rows_max);
+  std::string target = "activity?limit=200";
+  add_filters(target, session.choice);
+  if (session.choice.are_lines) {
+    const Reply<std::string> lines = session.api.bytes(target + "&format=ndjson");
+    if (!lines) return session.fail(lines.error());
+    session.console.print(*lines);
+    return Exit::kDone;
+  }
+  const Reply<AllRows> rows = read_rows(session, target, "changes", session.choice.rows_max);
   if (!rows) return session.fail(rows.error());
   Table table({{.title = "at", .cut = Table::Cut::kNever},
                {"action"},
@@ -47,15 +54,17 @@ Exit list_activity(Session& session) {
                {"details"}});
   for (const Json& change : member(rows->document, "changes")) {
     const std::string user = text_at(change, "user");
+    const bool is_refused = is_at(change, "is_refused");
     table.add({{text_at(change, "at")},
-               {text_at(change, "action")},
+               {text_at(change, "action"), is_refused ? Color::kRed : Color::kPlain},
                {text_at(change, "target")},
                {text_at(change, "changed")},
                {(user.empty() ? "" : user + " at ") + text_at(change, "from")},
                {text_at(change, "client")},
-               {text_at(change, "details")}});
+               {(is_refused ? "refused " + text_at(change, "attempts") + "x: " : "") +
+                text_at(change, "details")}});
   }
-  return show_rows(session, *rows, table, "no changes recorded");
+  return show_rows(session, *rows, table, "no matching changes");
 }
 
 Exit list_locks(Session& session) {

@@ -81,14 +81,9 @@ Exit change_limits(Session& session, const std::string& action, const std::strin
   const Reply<Answer> answer =
       session.api.post("throttles/" + path_part(queue) + "/" + action, body.dump());
   if (!answer) return session.fail(answer.error());
-  if (session.choice.is_json) {
-    session.print(answer->json);
-  } else if (action == "set") {
-    session.console.print_member("set", queue + ": " + limits_of(member(answer->json, "limits")));
-  } else {
-    session.console.print_member("reset", queue);
-  }
-  return Exit::kDone;
+  const std::string limits =
+      action == "set" ? ": " + limits_of(member(answer->json, "limits")) : "";
+  return session.print_done(action, queue + limits, answer->json);
 }
 
 }  // namespace

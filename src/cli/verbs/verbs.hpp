@@ -33,7 +33,7 @@ Exit turn_throttles(Session& session);
 Exit show_health(Session& session);
 Exit show_cluster(Session& session);
 Exit list_types(Session& session);
-Exit list_activity(Session& session);
+Exit list_changes(Session& session);
 Exit list_locks(Session& session);
 Exit export_jobs(Session& session);
 Exit import_jobs(Session& session);

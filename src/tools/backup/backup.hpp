@@ -5,7 +5,12 @@
 
 #include "base/result.hpp"
 #include "core/model/types.hpp"
+#include "tools/backup/restore.hpp"
 #include "tools/directory/check.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace millrace::tools {
 
@@ -31,5 +36,22 @@ inline constexpr const char* kStream = "-";
 /// The backup becomes a backup, or a longer one, with the last step: its manifest. After a problem,
 /// or a crash, `to` is what it was, except for files that the next try uses or removes.
 [[nodiscard]] Outcome<JournalReport> back_up_journal(const BackupChoice& choice);
+
+/// What the command line says of a backup, or of a restore.
+struct BackupTexts {
+  BackupChoice backup;
+  std::string to;  ///< of a backup, given with its flag
+  std::string keep;
+  RestoreChoice restore;
+  std::string until;
+};
+
+/// Adds the command with its options. `texts` must outlive it.
+CLI::App* add_backup_command(CLI::App& app, BackupTexts& texts);
+CLI::App* add_restore_command(CLI::App& app, BackupTexts& texts);
+
+/// What they mean. A problem: one of them makes no sense.
+[[nodiscard]] Outcome<BackupChoice> backup_of(const BackupTexts& texts);
+[[nodiscard]] Outcome<RestoreChoice> restore_of(const BackupTexts& texts);
 
 }  // namespace millrace::tools

@@ -55,7 +55,7 @@ Outcome<Done> BackupDirectory::begin(bool is_longer) {
   const auto names = files_->list(path_);
   if (!names) return names.error();
   const std::string manifest = path_ + "/" + kManifestName;
-  const bool is_begun = std::ranges::find(*names, draft_of(kManifestName)) != names->end();
+  const bool is_begun = std::ranges::find(*names, journal::draft_of(kManifestName)) != names->end();
   const bool is_whole = std::ranges::find(*names, kManifestName) != names->end();
   const bool is_empty =
       std::ranges::all_of(*names, [](const std::string& name) { return name == kLockName; });
@@ -80,7 +80,7 @@ Outcome<Done> BackupDirectory::begin(bool is_longer) {
   is_ours_ = true;
   if (is_begun) return Done{};
   // While there is only this, the directory is known for a backup that is not whole.
-  const auto draft = files_->create(draft_of(manifest));
+  const auto draft = files_->create(journal::draft_of(manifest));
   return draft ? files_->sync_directory(path_) : draft.error();
 }
 
@@ -121,7 +121,7 @@ Outcome<Done> BackupDirectory::finish(const BackupManifest& manifest, Lsn first)
   Outcome<Done> done = journal::write_extent(
       *files_, path_, {.oldest = first, .newest = manifest.files.back().first});
   if (done) done = files_->sync_directory(path_);
-  if (done) done = replace_file(path_ + "/" + kManifestName, encode(manifest));
+  if (done) done = journal::replace_file(*files_, path_ + "/" + kManifestName, encode(manifest));
   if (!done) return done;
   is_ours_ = false;
   was_there_ = true;

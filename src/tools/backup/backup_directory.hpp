@@ -7,7 +7,6 @@
 #include "base/result.hpp"
 #include "journal/file/file_system.hpp"
 #include "tools/backup/manifest.hpp"
-#include "tools/directory/places.hpp"
 
 namespace millrace::tools {
 

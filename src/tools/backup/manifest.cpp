@@ -182,9 +182,9 @@ Outcome<BackupManifest> read_manifest(const std::string& path) {
   if (size < 0) {
     std::error_code error;
     if (!std::filesystem::exists(path, error)) {
-      return Problem{path + " is not there: this is no backup, or one that was cut off"};
+      return Problem{path + " is not there: this is not a backup, or one that was cut off"};
     }
-    const std::string why = file ? "it is no file" : std::strerror(cause);
+    const std::string why = file ? "it is not a file" : std::strerror(cause);
     return Problem{path + " cannot be read, the manifest of a backup: " + why};
   }
   if (static_cast<std::uint64_t>(size) > kManifestBytesMax) {

@@ -7,7 +7,6 @@
 
 #include "journal/file/log_format.hpp"
 #include "tools/backup/segment_batches.hpp"
-#include "tools/directory/places.hpp"
 
 namespace millrace::tools {
 namespace {
@@ -110,7 +109,7 @@ Outcome<Done> NewFiles::take(const journal::BackupPart& part) {
   taken_.push_back(part);
   if (has_part(path, part)) return Done{};
   journal::PosixFileSystem files;
-  const std::string draft = draft_of(path);
+  const std::string draft = journal::draft_of(path);
   std::error_code error;
   std::filesystem::remove(draft, error);
   const Outcome<Done> placed = journal::place(files, part, draft);

@@ -58,6 +58,7 @@ constexpr const char* kUnpackedPrefix = "from-";
 
 Outcome<Done> unpack_from(TarReader& reader, const std::string& stream,
                           const std::string& directory) {
+  journal::PosixFileSystem files;
   bool has_manifest = false;
   for (;;) {
     const auto entry = reader.next();
@@ -72,10 +73,11 @@ Outcome<Done> unpack_from(TarReader& reader, const std::string& stream,
     if (!file.is_file || !is_needed) continue;
     has_manifest = has_manifest || is_manifest;
     // A stream that was begun again has a file twice: the later one counts.
-    if (auto written = write_new(directory + "/" + file.name, *bytes); !written) return written;
+    const auto written = journal::write_new(files, directory + "/" + file.name, *bytes);
+    if (!written) return written;
   }
   if (has_manifest) return Done{};
-  return Problem{stream + " has no " + kManifestName + ": it is no backup, or not a whole one"};
+  return Problem{stream + " has no " + kManifestName + ": it is not a backup, or not a whole one"};
 }
 
 /// By the log, and not by the clock, which may have been set back. Of two that end together, the
@@ -173,7 +175,7 @@ struct Cut {
 
 /// What is there before anything is restored.
 bool is_of_begin(const std::string& name) {
-  return name == kRestoreLockName || name == draft_of(kRestoreName);
+  return name == kRestoreLockName || name == journal::draft_of(kRestoreName);
 }
 
 bool is_of_restore(const std::string& name) {
@@ -242,7 +244,7 @@ Outcome<Done> RestoreTarget::begin() {
   if (!lock) return lock.error();
   lock_ = std::move(*lock);
   clear(false);
-  return replace_file(path_ + "/" + kRestoreName, kRestoreText);
+  return journal::replace_file(*files_, path_ + "/" + kRestoreName, kRestoreText);
 }
 
 void RestoreTarget::clear(bool also_mark) const {

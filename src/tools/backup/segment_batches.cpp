@@ -48,17 +48,11 @@ Outcome<Done> see_batches(std::string_view bytes, Lsn first, const std::string& 
 
 Outcome<std::string> read_start(const std::string& path, std::uint64_t size) {
   journal::PosixFileSystem files;
-  const auto file = files.open(path, journal::FileSystem::Access::kRead);
-  if (!file) return file.error();
-  const Outcome<std::uint64_t> has = (*file)->size();
-  if (!has) return has.error();
-  if (*has < size) return Problem{path + " is shorter than it was"};
-  std::string bytes(size, '\0');
-  const Outcome<std::size_t> got = (*file)->read(0, bytes);
-  if (!got) return got.error();
-  if (*got < size) return Problem{path + " became shorter"};
+  auto bytes = journal::read_up_to(files, path, size);
+  if (!bytes) return bytes;
+  if (bytes->size() < size) return Problem{path + " is shorter than it was"};
   const Outcome<Done> named = journal::check_named(files, path);
-  return named ? Outcome<std::string>(std::move(bytes)) : named.error();
+  return named ? std::move(bytes) : named.error();
 }
 
 }  // namespace millrace::tools

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <utility>
 
 #include "journal/file/log_format.hpp"
 
@@ -147,12 +146,12 @@ Outcome<std::optional<TarEntry>> TarReader::next() {
   std::string block(kTarBlockBytes, '\0');
   const Outcome<std::size_t> got = fill(block);
   if (!got) return got.error();
-  if (*got < block.size() && at == 0) return Problem{name_ + " is no backup: it is too short"};
+  if (*got < block.size() && at == 0) return Problem{name_ + " is not a backup: it is too short"};
   if (*got < block.size()) return ends_early();
   if (block.find_first_not_of('\0') == std::string::npos) return std::optional<TarEntry>();
   const auto entry = decode_tar_header(block);
   if (!entry || entry->bytes > kTarFileBytesMax) {
-    return Problem{name_ + " is no backup: what is at offset " + std::to_string(at) +
+    return Problem{name_ + " is not a backup: what is at offset " + std::to_string(at) +
                    " begins no file"};
   }
   return entry;

@@ -3,7 +3,6 @@
 #include "cli/options/verb_rows.hpp"
 #include "server/options/option_rows.hpp"
 #include "tools/command_line/command_pages.hpp"
-#include "tools/command_line/completion.hpp"
 
 namespace millrace::tools {
 namespace {

@@ -1,9 +1,13 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <array>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/result.hpp"
 #include "cli/value_hint.hpp"
 
 namespace millrace::tools {
@@ -31,5 +35,15 @@ struct ShownCommand {
 
 /// All commands with their options, as the parser of the command line has them.
 [[nodiscard]] std::vector<ShownCommand> shown_commands(const CLI::App& app);
+
+/// The manual page millrace(1), for `man`.
+[[nodiscard]] std::string man_page(std::span<const ShownCommand> commands);
+
+inline constexpr std::array<std::string_view, 3> kShells = {"bash", "zsh", "fish"};
+
+/// The text by which one of `kShells` completes commands, flags, paths, and values that are known.
+/// Names of queues come from the server that the environment names. A problem: it is another shell.
+[[nodiscard]] Outcome<std::string> completion_for(std::string_view shell,
+                                                  std::span<const ShownCommand> commands);
 
 }  // namespace millrace::tools

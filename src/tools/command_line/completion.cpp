@@ -1,4 +1,4 @@
-#include "tools/command_line/completion.hpp"
+#include "tools/command_line/command_line.hpp"
 
 namespace millrace::tools {
 namespace {

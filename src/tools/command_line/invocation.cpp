@@ -13,15 +13,14 @@
 #include "cli/options/verb_rows.hpp"
 #include "cli/show/width.hpp"
 #include "cli/value_hint.hpp"
-#include "server/options/config_check.hpp"
+#include "server/options/config.hpp"
 #include "server/options/option_rows.hpp"
 #include "server/options/password.hpp"
 #include "server/options/serve_command.hpp"
-#include "server/process/version.hpp"
-#include "tools/backup/backup_options.hpp"
+#include "server/process/process.hpp"
+#include "tools/backup/backup.hpp"
+#include "tools/command_line/command_line.hpp"
 #include "tools/command_line/command_pages.hpp"
-#include "tools/command_line/completion.hpp"
-#include "tools/command_line/man_page.hpp"
 #include "tools/import/faktory/faktory_source.hpp"
 #include "tools/peers/named_server.hpp"
 #include "tools/peers/peer_addresses.hpp"
@@ -63,7 +62,7 @@ Problem unknown_argument(const CLI::App& app) {
   if (commands.empty() && !first.starts_with('-')) {
     std::string_view meant = habit_of(first);
     if (meant.empty()) meant = cli::nearest_word(first, command_names(app));
-    return Problem{"'" + first + "' is no command; " +
+    return Problem{"'" + first + "' is not a command; " +
                    (meant.empty() ? "see millrace --help"
                                   : "did you mean millrace " + std::string(meant) + "?")};
   }
@@ -173,7 +172,7 @@ std::shared_ptr<CLI::FormatterBase> help_format() {
 }
 
 constexpr const char* kCheckFooter =
-    "Exit status 0: nothing is damaged; a torn tail is no damage. 1: the command failed. 2: wrong "
+    "Exit status 0: nothing is damaged; a torn tail is not damage. 1: the command failed. 2: wrong "
     "arguments. 4: the journal is damaged; with --salvage, everything else was copied.";
 
 constexpr const char* kConfigFooter =
@@ -182,6 +181,11 @@ constexpr const char* kConfigFooter =
 
 constexpr const char* kPrintFooter =
     "Exit status 0: printed. 1: the output could not be written. 2: wrong arguments.";
+
+constexpr std::array<std::string_view, 4> kUsersActions = {"check", "list", "explain", "hash"};
+constexpr const char* kUsersFooter =
+    "hash reads a password from stdin and prints the text for web-password. In explain, QUEUE may "
+    "be '*': all queues. Exit status 0: done. 2: wrong arguments, or a mistake in the file.";
 
 constexpr const char* kMoveFooter =
     "Exit status 0: moved. 1: not, or not all: the same command goes on. 2: wrong arguments.";
@@ -216,6 +220,9 @@ struct Parser {
   ExportChoice export_choice;
   CLI::App* export_jobs = add_export_command(app, export_choice);
   cli::CommandLine verbs{app};
+  UsersChoice users_choice;
+  CLI::App* users =
+      app.add_subcommand("users", "Check, list and explain a users file; hash a password");
   CLI::App* completion = app.add_subcommand("completion", "Print a shell completion script");
   CLI::App* man = app.add_subcommand("man", "Print the manual page");
   std::string action;
@@ -240,6 +247,13 @@ struct Parser {
         ->type_name("")
         ->check(CLI::IsMember({"check"}));
     config.command().footer(kConfigFooter);
+    users->add_option("ACTION", users_choice.action, cli::listed(kUsersActions))
+        ->required()
+        ->type_name("")
+        ->check(CLI::IsMember({"check", "list", "explain", "hash"}));
+    users->add_option("WORDS", users_choice.words, "FILE; for explain: FILE USER RIGHT QUEUE")
+        ->type_name("");
+    users->footer(kUsersFooter);
     check->add_option("DIR", directory, "The data directory; it is not changed")
         ->required()
         ->type_name("");
@@ -447,6 +461,12 @@ Invocation read_invocation(const std::vector<std::string>& given, server::Config
     return imports ? read_import(parser.import_choice) : read_export(parser.export_choice);
   }
   if (parser.verbs.is_given()) return read_ask(parser.verbs, arguments);
+  if (parser.users->parsed()) {
+    return {.action = Invocation::Action::kUsers,
+            .config = {},
+            .text = {},
+            .users = parser.users_choice};
+  }
   if (parser.completion->parsed()) return print_completion(parser);
   if (parser.man->parsed()) return print(man_page(shown_commands(parser.app)));
   const bool is_check = parser.config.is_given();

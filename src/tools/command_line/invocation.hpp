@@ -9,6 +9,7 @@
 #include "tools/backup/restore.hpp"
 #include "tools/export/export.hpp"
 #include "tools/import/import.hpp"
+#include "tools/users/users.hpp"
 
 namespace millrace::tools {
 
@@ -24,6 +25,7 @@ struct Invocation {
     kMoveToFile,  ///< the jobs of `config.log` to `config.data`
     kImport,      ///< the jobs of another server, as `import` says
     kExport,      ///< to another server, as `exported` says
+    kUsers,       ///< show or check a users file, as `users` says
     kAsk,         ///< ask a running server, or tell it something, as `ask` says
     kPrint,       ///< print `text` to stdout: help or version
     kShowUsage,   ///< print `text` to stdout: help, since there is no command
@@ -37,6 +39,7 @@ struct Invocation {
   ExportChoice exported = {};
   BackupChoice backup = {};
   RestoreChoice restore = {};
+  UsersChoice users = {};
   cli::Choice ask = {};
   /// With kServe: environment variables that begin like those of options but are none. They have
   /// no effect.

@@ -1,8 +1,7 @@
-#include "tools/command_line/man_page.hpp"
-
 #include <string_view>
 
 #include "base/text.hpp"
+#include "tools/command_line/command_line.hpp"
 
 namespace millrace::tools {
 namespace {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/text.hpp"
 #include "core/broker/features/unreadable_bodies.hpp"
@@ -14,7 +12,6 @@
 #include "journal/file/file_system.hpp"
 #include "journal/file/log_files.hpp"
 #include "journal/file/log_format.hpp"
-#include "journal/file/log_names.hpp"
 #include "journal/file/log_survey.hpp"
 #include "journal/volatile/volatile_journal.hpp"
 #include "tools/directory/marks.hpp"

@@ -1,5 +1,3 @@
-#include "tools/directory/journal_copy.hpp"
-
 #include <filesystem>
 #include <optional>
 #include <string_view>
@@ -10,6 +8,7 @@
 #include "journal/file/file_system.hpp"
 #include "journal/file/log_survey.hpp"
 #include "journal/file_journal.hpp"
+#include "tools/directory/check.hpp"
 #include "tools/directory/marks.hpp"
 #include "tools/directory/places.hpp"
 

@@ -1,10 +1,8 @@
 #include "tools/directory/marks.hpp"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <system_error>
-#include <vector>
 
 #include "base/number.hpp"
 #include "base/text.hpp"
@@ -28,9 +26,7 @@ constexpr std::string_view kImportText =
 std::vector<std::uint64_t> numbers_in(std::string_view line) {
   std::vector<std::uint64_t> numbers;
   while (!line.empty()) {
-    const std::string_view word = line.substr(0, line.find(' '));
-    line.remove_prefix(std::min(line.size(), word.size() + 1));
-    const auto number = parse_number<std::uint64_t>(word);
+    const auto number = parse_number<std::uint64_t>(take_word(line));
     if (!number) return {};
     numbers.push_back(*number);
   }
@@ -107,66 +103,39 @@ std::optional<ExportMark> parse_export_mark(std::string_view text) {
   return mark;
 }
 
-}  // namespace
-
-Outcome<std::optional<std::string>> read_mark_file(journal::FileSystem& files,
-                                                   const std::string& directory,
-                                                   std::string_view name) {
+/// nullopt: there is none, or no directory.
+template <typename Mark>
+Outcome<std::optional<Mark>> read_mark(journal::FileSystem& files, const std::string& directory,
+                                       std::string_view name,
+                                       std::optional<Mark> (*parse)(std::string_view text)) {
   const auto names = files.list(directory);
-  if (!names || std::ranges::find(*names, name) == names->end()) {
-    return std::optional<std::string>();
-  }
-  const auto file = files.open(mark_path(directory, name), journal::FileSystem::Access::kRead);
-  if (!file) return file.error();
-  std::string text(kMarkBytesMax, '\0');
-  const auto read = (*file)->read(0, text);
-  if (!read) return read.error();
-  text.resize(*read);
-  return std::optional<std::string>(std::move(text));
+  if (!names || std::ranges::find(*names, name) == names->end()) return std::optional<Mark>();
+  const std::string path = mark_path(directory, name);
+  const auto text = journal::read_up_to(files, path, kMarkBytesMax);
+  if (!text) return text.error();
+  auto mark = parse(*text);
+  if (!mark) return Problem{path + " is not of an " + std::string(name) + " of Millrace"};
+  return mark;
 }
 
-Outcome<Done> write_mark_file(journal::FileSystem& files, const std::string& directory,
-                              std::string_view name, std::string_view text) {
-  // Written first, and then renamed.
-  const std::string draft = mark_path(directory, name) + ".new";
-  (void)files.remove(draft);
-  const auto file = files.create(draft);
-  if (!file) return file.error();
-  const std::array<std::string_view, 1> parts = {text};
-  if (auto written = (*file)->write(0, parts); !written) return written;
-  if (auto synced = (*file)->sync(); !synced) return synced;
-  if (auto named = files.rename(draft, mark_path(directory, name)); !named) return named;
-  return files.sync_directory(directory);
-}
-
-Outcome<Done> remove_mark_file(journal::FileSystem& files, const std::string& directory,
-                               std::string_view name) {
-  if (auto removed = files.remove(mark_path(directory, name)); !removed) return removed;
-  return files.sync_directory(directory);
-}
+}  // namespace
 
 Outcome<std::optional<ImportMark>> read_import_mark(journal::FileSystem& files,
                                                     const std::string& directory) {
-  const auto text = read_mark_file(files, directory, kImportName);
-  if (!text) return text.error();
-  if (!*text) return std::optional<ImportMark>();
-  const auto mark = parse_mark(**text);
-  if (!mark) {
-    return Problem{directory + "/" + std::string(kImportName) + " is not of an import of Millrace"};
-  }
-  return mark;
+  return read_mark(files, directory, kImportName, parse_mark);
 }
 
 Outcome<Done> write_import_mark(journal::FileSystem& files, const std::string& directory,
                                 const ImportMark& mark) {
-  return write_mark_file(files, directory, kImportName,
-                         std::string(kImportText) + mark.source + "\n" +
-                             std::to_string(mark.first_id) + "\n" +
-                             (mark.counts ? counts_text(*mark.counts) : ""));
+  return journal::replace_file(files, mark_path(directory, kImportName),
+                               std::string(kImportText) + mark.source + "\n" +
+                                   std::to_string(mark.first_id) + "\n" +
+                                   (mark.counts ? counts_text(*mark.counts) : ""));
 }
 
 Outcome<Done> remove_import_mark(journal::FileSystem& files, const std::string& directory) {
-  return remove_mark_file(files, directory, kImportName);
+  const auto removed = files.remove(mark_path(directory, kImportName));
+  return removed ? files.sync_directory(directory) : removed;
 }
 
 Outcome<Done> refuse_unfinished_import(const std::string& directory) {
@@ -179,19 +148,12 @@ Outcome<Done> refuse_unfinished_import(const std::string& directory) {
 }
 
 std::string export_mark_path(const std::string& directory) {
-  return directory + "/" + std::string(kExportName);
+  return mark_path(directory, kExportName);
 }
 
 Outcome<std::optional<ExportMark>> read_export_mark(journal::FileSystem& files,
                                                     const std::string& directory) {
-  const auto text = read_mark_file(files, directory, kExportName);
-  if (!text) return text.error();
-  if (!*text) return std::optional<ExportMark>();
-  const auto mark = parse_export_mark(**text);
-  if (!mark) {
-    return Problem{export_mark_path(directory) + " is not of an export of Millrace"};
-  }
-  return mark;
+  return read_mark(files, directory, kExportName, parse_export_mark);
 }
 
 Outcome<Done> write_export_mark(journal::FileSystem& files, const std::string& directory,
@@ -201,7 +163,7 @@ Outcome<Done> write_export_mark(journal::FileSystem& files, const std::string& d
        {mark.log_end, mark.salt, mark.refused, mark.given, mark.jobs}) {
     text += std::to_string(number) + "\n";
   }
-  return write_mark_file(files, directory, kExportName, text);
+  return journal::replace_file(files, export_mark_path(directory), text);
 }
 
 Outcome<Done> refuse_exported(const std::string& directory) {
@@ -222,7 +184,8 @@ Outcome<Done> refuse_exported(const std::string& directory) {
 Outcome<Done> refuse_unfinished_restore(const std::string& directory) {
   const std::string mark = directory + "/" + kRestoreName;
   std::error_code error;
-  if (!std::filesystem::exists(mark, error) && !std::filesystem::exists(draft_of(mark), error)) {
+  if (!std::filesystem::exists(mark, error) &&
+      !std::filesystem::exists(journal::draft_of(mark), error)) {
     return Done{};
   }
   return Problem{"a restore into " + directory + " has not ended: run it again"};

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
@@ -14,20 +13,6 @@
 /// Small files in a data directory which say that an import, an export or a restore has begun there
 /// and not ended. They are whole or not there.
 namespace millrace::tools {
-
-/// The text of the file; nullopt: there is none, or no directory.
-[[nodiscard]] Outcome<std::optional<std::string>> read_mark_file(journal::FileSystem& files,
-                                                                 const std::string& directory,
-                                                                 std::string_view name);
-
-/// Writes the file, or replaces it. When it returns, the file survives a power cut.
-[[nodiscard]] Outcome<Done> write_mark_file(journal::FileSystem& files,
-                                            const std::string& directory, std::string_view name,
-                                            std::string_view text);
-
-/// When it returns, a power cut does not bring the file back.
-[[nodiscard]] Outcome<Done> remove_mark_file(journal::FileSystem& files,
-                                             const std::string& directory, std::string_view name);
 
 /// What a server counts: runs, and those of past days.
 struct RunCounts {
@@ -56,7 +41,8 @@ struct ImportMark {
 [[nodiscard]] Outcome<Done> write_import_mark(journal::FileSystem& files,
                                               const std::string& directory, const ImportMark& mark);
 
-/// The import has ended, and its jobs are on the disk.
+/// The import has ended, and its jobs are on the disk. When it returns, a power cut does not bring
+/// the mark back.
 [[nodiscard]] Outcome<Done> remove_import_mark(journal::FileSystem& files,
                                                const std::string& directory);
 

@@ -6,14 +6,9 @@
 #include <filesystem>
 #include <system_error>
 
-#include "journal/file/file_system.hpp"
 #include "journal/file/log_files.hpp"
 
 namespace millrace::tools {
-
-std::string draft_of(const std::string& path) {
-  return path + ".part";
-}
 
 bool lies_in(const std::string& path, const std::string& directory) {
   std::error_code error;
@@ -45,26 +40,6 @@ Outcome<Done> refuse_inside(const std::string& path, const std::string& source) 
     return Problem{path + " must not be inside " + source};
   }
   return Problem{path + " cannot be source and target: use a new directory"};
-}
-
-Outcome<Done> write_new(const std::string& path, std::string_view bytes) {
-  std::error_code error;
-  std::filesystem::remove(path, error);
-  journal::PosixFileSystem files;
-  const auto file = files.create(path);
-  if (!file) return file.error();
-  const Outcome<Done> written = (*file)->write(0, {&bytes, 1});
-  return written ? (*file)->sync() : written;
-}
-
-Outcome<Done> replace_file(const std::string& path, std::string_view text) {
-  const std::string draft = draft_of(path);
-  if (auto written = write_new(draft, text); !written) return written;
-  std::error_code error;
-  std::filesystem::rename(draft, path, error);
-  if (error) return Problem{path + ": " + error.message()};
-  const std::string parent = std::filesystem::path(path).parent_path();
-  return journal::PosixFileSystem().sync_directory(parent.empty() ? "." : parent);
 }
 
 bool is_backup(const std::string& directory) {

@@ -3,7 +3,6 @@
 #include <sys/types.h>
 
 #include <string>
-#include <string_view>
 
 #include "base/result.hpp"
 
@@ -12,14 +11,6 @@ namespace millrace::tools {
 
 /// The file of a backup that says what belongs to it.
 inline constexpr const char* kManifestName = "manifest";
-
-/// A file under this name is being written.
-[[nodiscard]] std::string draft_of(const std::string& path);
-
-/// Writes a file, in place of one of that name, and syncs it.
-[[nodiscard]] Outcome<Done> write_new(const std::string& path, std::string_view bytes);
-/// Writes a file so that it is whole or as it was, whatever happens.
-[[nodiscard]] Outcome<Done> replace_file(const std::string& path, std::string_view text);
 
 /// True when `path` is the directory or lies in it, by any name. `path` need not exist.
 [[nodiscard]] bool lies_in(const std::string& path, const std::string& directory);

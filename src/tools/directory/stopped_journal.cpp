@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "journal/file/log_names.hpp"
+#include "journal/file/log_files.hpp"
 #include "journal/shared/cache_directory.hpp"
 #include "server/foreign_jobs.hpp"
 #include "tools/directory/marks.hpp"

@@ -15,7 +15,7 @@
 #include "cli/show/times.hpp"
 #include "http/kit/text.hpp"
 #include "server/options/serve_command.hpp"
-#include "server/process/descriptors.hpp"
+#include "server/process/process.hpp"
 #include "tools/doctor/directory_checks.hpp"
 #include "tools/local/local_verbs.hpp"
 #include "tools/local/sync_probe.hpp"
@@ -150,7 +150,7 @@ void look_at_queue(const Json& queue, std::int64_t now_ms, const std::string& ur
   }
 }
 
-void look_at_queues(const cli::AllQueues& all, const std::string& url, Findings& found) {
+void look_at_queues(const cli::AllRows& all, const std::string& url, Findings& found) {
   QueueTroubles troubles;
   const Json& queues = cli::member(all.document, "queues");
   for (const Json& queue : queues) look_at_queue(queue, all.now_ms, url, troubles);

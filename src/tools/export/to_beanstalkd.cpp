@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdint>
-#include <optional>
 
 #include "tools/peers/peer_addresses.hpp"
 

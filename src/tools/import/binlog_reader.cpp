@@ -44,14 +44,14 @@ Outcome<BinlogReader> BinlogReader::open(std::string_view bytes) {
   if (is_zero(bytes.substr(0, kVersionBytes)) && is_zero(bytes)) {
     return BinlogReader(std::string_view{}, false);
   }
-  if (bytes.size() < kVersionBytes) return Problem{"offset 0: it is no binlog of beanstalkd"};
+  if (bytes.size() < kVersionBytes) return Problem{"offset 0: it is not a beanstalkd binlog"};
   const auto version = number_at<std::int32_t>(bytes, 0);
   if (version == kVersion || version == kOldVersion) {
     return BinlogReader(bytes, version == kOldVersion);
   }
   constexpr std::int32_t kGreatestVersion = 1000;
   if (version <= 0 || version > kGreatestVersion) {
-    return Problem{"offset 0: it is no binlog of beanstalkd on a machine like this one"};
+    return Problem{"offset 0: it is not a beanstalkd binlog on a machine like this one"};
   }
   return Problem{"offset 0: a binlog of version " + std::to_string(version) +
                  "; only 5 and 7 can be read"};

@@ -4,9 +4,6 @@
 
 #include "tools/directory/marks.hpp"
 #include "tools/directory/places.hpp"
-#include "tools/import/faktory/import_faktory.hpp"
-#include "tools/import/import_binlog.hpp"
-#include "tools/import/import_running.hpp"
 
 namespace millrace::tools {
 namespace {

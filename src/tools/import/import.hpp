@@ -40,4 +40,18 @@ struct ImportChoice {
 /// Adds the command `import` with its options. `choice` must outlive it.
 CLI::App* add_import_command(CLI::App& app, ImportChoice& choice);
 
+/// The jobs of beanstalkd's binlog in `choice.beanstalkd`. They keep their ids in a directory that
+/// had no jobs before; in others the same number is added to each.
+[[nodiscard]] Outcome<JournalReport> import_binlog(const ImportChoice& choice);
+
+/// The jobs of the running server `choice.from`, tube by tube: some are stored here, and when they
+/// are on the disk, they are deleted there. A drain that was cut short goes on: a job that is here
+/// already is only deleted there, unless that server was restarted meanwhile. Jobs that workers
+/// hold stay there; then the report has a damage.
+[[nodiscard]] Outcome<JournalReport> import_running(const ImportChoice& choice);
+
+/// The jobs of Faktory's database at `choice.faktory`, what it has counted, and its paused queues.
+/// It is not changed. A database that changes meanwhile is a problem.
+[[nodiscard]] Outcome<JournalReport> import_faktory(const ImportChoice& choice);
+
 }  // namespace millrace::tools

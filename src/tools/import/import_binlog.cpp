@@ -1,5 +1,3 @@
-#include "tools/import/import_binlog.hpp"
-
 #include <absl/container/flat_hash_map.h>
 #include <fcntl.h>
 
@@ -8,7 +6,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -21,6 +18,7 @@
 #include "journal/file/file_system.hpp"
 #include "journal/posix/descriptor.hpp"
 #include "tools/import/binlog_reader.hpp"
+#include "tools/import/import.hpp"
 #include "tools/import/import_target.hpp"
 #include "tools/import/put_job.hpp"
 #include "tools/peers/transfer_table.hpp"
@@ -127,16 +125,9 @@ Outcome<std::vector<std::uint64_t>> binlog_numbers(journal::FileSystem& files,
 /// The contents of a file. Files are as long as beanstalkd makes them (10 MiB, unless told
 /// otherwise), and are read at once.
 Outcome<std::string> read_whole_file(journal::FileSystem& files, const std::string& path) {
-  const auto file = files.open(path, journal::FileSystem::Access::kRead);
-  if (!file) return file.error();
-  const auto size = (*file)->size();
-  if (!size) return size.error();
-  if (*size > kBinlogBytesMax) return Problem{path + " is longer than any file of beanstalkd"};
-  std::string bytes(*size, '\0');
-  const auto read = (*file)->read(0, bytes);
-  if (!read) return read.error();
-  bytes.resize(*read);
-  return bytes;
+  auto bytes = journal::read_up_to(files, path, kBinlogBytesMax + 1);
+  if (!bytes || bytes->size() <= kBinlogBytesMax) return bytes;
+  return Problem{path + " is longer than any file of beanstalkd"};
 }
 
 Outcome<Binlog> Binlog::read(journal::FileSystem& files, const std::string& directory) {

@@ -1,5 +1,3 @@
-#include "tools/import/import_running.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -15,6 +13,7 @@
 #include "http/kit/text.hpp"
 #include "journal/file/file_system.hpp"
 #include "tools/import/binlog_reader.hpp"
+#include "tools/import/import.hpp"
 #include "tools/import/import_target.hpp"
 #include "tools/import/put_job.hpp"
 #include "tools/peers/job_peer.hpp"
@@ -37,11 +36,6 @@ struct PeerJob {
   BinlogRecord::State state = BinlogRecord::State::kReady;
   bool is_held = true;  ///< we have reserved it
 };
-
-std::string_view second_word(std::string_view line) {
-  line.remove_prefix(std::min(line.size(), line.find(' ') + 1));
-  return line.substr(0, line.find(' '));
-}
 
 /// The job as a binlog would have it.
 BinlogRecord record_of(const PeerJob& job, std::string_view stats_text, Time wall) {
@@ -191,7 +185,9 @@ class Drain {
   }
 
   Outcome<PeerJob> read_job(const std::string& answer, std::string_view start, State state) {
-    const auto id = parse_number<JobId>(second_word(answer));
+    std::string_view words = answer;
+    (void)take_word(words);
+    const auto id = parse_number<JobId>(take_word(words));
     if (!answer.starts_with(start) || !id) return peer_.odd(answer);
     auto body = peer_.body(answer);
     if (!body) return body.error();

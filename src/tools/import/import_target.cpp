@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstddef>
 #include <random>
-#include <utility>
 
 #include "core/state/totals.hpp"
 #include "http/kit/text.hpp"

@@ -2,7 +2,6 @@
 
 #include <string_view>
 
-#include "base/result.hpp"
 #include "tools/import/binlog_reader.hpp"
 #include "tools/import/import_target.hpp"
 

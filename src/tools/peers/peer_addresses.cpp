@@ -129,7 +129,7 @@ Outcome<client::Stats> ask_beanstalk_stats(JobPeer& peer) {
   const auto answer = peer.ask("stats");
   if (!answer) return answer.error();
   if (!answer->starts_with("OK ")) {
-    return Problem{peer.name() + " is no beanstalk port; it says " + one_line(*answer, 60)};
+    return Problem{peer.name() + " is not a beanstalk port; it says " + one_line(*answer, 60)};
   }
   const auto text = peer.body(*answer);
   if (!text) return text.error();
@@ -145,13 +145,13 @@ Outcome<JobPeer> connect_faktory(const FaktoryAddress& address) {
   if (!greeting) {
     const bool is_plain = !address.target.is_tls;
     return Problem{peer->name() +
-                   " is no Faktory port: it does not greet; the URL of a beanstalkd "
+                   " is not a Faktory port: it does not greet; the URL of a beanstalkd "
                    "begins with beanstalk://" +
                    (is_plain ? ", that of a Faktory with TLS with tcp+tls://" : "")};
   }
   const auto challenge = read_challenge(*greeting);
   if (!challenge) {
-    return Problem{peer->name() + " is no Faktory port; it says " + one_line(*greeting, 60)};
+    return Problem{peer->name() + " is not a Faktory port; it says " + one_line(*greeting, 60)};
   }
   if (!challenge->salt.empty() && address.password.empty()) {
     return Problem{peer->name() + " asks for a password"};

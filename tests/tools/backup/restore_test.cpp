@@ -317,7 +317,7 @@ TEST_CASE("restore: a stream that is not whole is refused") {
   std::string path;
   SUBCASE("without a manifest") {
     path = stream_of(backed, names);
-    expected = path + " has no manifest: it is no backup, or not a whole one";
+    expected = path + " has no manifest: it is not a backup, or not a whole one";
   }
   SUBCASE("cut") {
     names.emplace_back(kManifestName);
@@ -328,7 +328,7 @@ TEST_CASE("restore: a stream that is not whole is refused") {
   SUBCASE("of something else") {
     path = stream_of(backed, names);
     write_over(path, std::string(2000, 'x'));
-    expected = path + " is no backup: what is at offset 0 begins no file";
+    expected = path + " is not a backup: what is at offset 0 begins no file";
   }
   SUBCASE("with a file that another one is named in") {
     names.emplace_back(kManifestName);

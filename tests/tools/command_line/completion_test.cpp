@@ -1,10 +1,9 @@
-#include "tools/command_line/completion.hpp"
 
 #include <string>
 #include <vector>
 
 #include "support/doctest.hpp"
-#include "tools/command_line/man_page.hpp"
+#include "tools/command_line/command_line.hpp"
 
 namespace millrace::tools {
 namespace {

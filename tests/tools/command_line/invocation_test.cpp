@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "server/process/version.hpp"
+#include "server/process/process.hpp"
 #include "support/doctest.hpp"
 #include "support/scratch.hpp"
 #include "support/variable.hpp"
@@ -153,9 +153,9 @@ TEST_CASE("config: two ports at one address are refused") {
 TEST_CASE("config: the first argument that nobody takes is named, with where to look") {
   CHECK(refusal({"--password", "abc"}) ==
         "'--password' is not a known argument; see millrace serve --help");
-  CHECK(read_invocation({"bogus"}).text == "'bogus' is no command; see millrace --help");
-  CHECK(read_invocation({"rm"}).text == "'rm' is no command; did you mean millrace delete?");
-  CHECK(read_invocation({"stat"}).text == "'stat' is no command; did you mean millrace stats?");
+  CHECK(read_invocation({"bogus"}).text == "'bogus' is not a command; see millrace --help");
+  CHECK(read_invocation({"rm"}).text == "'rm' is not a command; did you mean millrace delete?");
+  CHECK(read_invocation({"stat"}).text == "'stat' is not a command; did you mean millrace stats?");
   CHECK(read_invocation({"--bogus"}).text ==
         "'--bogus' is not a known argument; see millrace --help");
   CHECK(read_invocation({"--json", "stats"}).text ==
@@ -605,7 +605,7 @@ TEST_CASE("config: cron entries of the config file, and of conf.d beside it") {
   CHECK(serve({"--conf-dir", scratch.path("conf.d")}).cron->items.size() == 1);
   CHECK(serve({}).cron->items.empty());
   CHECK(refusal({"--conf-dir", scratch.path("none")}) ==
-        "--conf-dir: " + scratch.path("none") + " is no directory");
+        "--conf-dir: " + scratch.path("none") + " is not a directory");
 }
 
 TEST_CASE("config: what INFO says that the server is") {

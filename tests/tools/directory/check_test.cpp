@@ -159,7 +159,7 @@ TEST_CASE("check: a log that was left in order has no torn tail") {
   CHECK(report->text.ends_with("damages: 1\n"));
 }
 
-TEST_CASE("check: a torn tail is no damage") {
+TEST_CASE("check: a torn tail is not damage") {
   const Scratch scratch;
   write_journal(scratch.path("data"), {put_batch(1, "mail"), put_batch(2, "mail")});
   forget_end(scratch.path("data"));
@@ -183,12 +183,12 @@ TEST_CASE("check: segments missing at the ends are damage") {
   CHECK(has(report, "damage: " + name_of(paths.back()) + ": it is missing"));
 }
 
-TEST_CASE("check: a batch that is no sequence of records is a damage") {
+TEST_CASE("check: a batch that is not a sequence of records is a damage") {
   const Scratch scratch;
   write_journal(scratch.path("data"), {"\x7f", put_batch(1, "mail")});
   const auto report = check_journal(scratch.path("data"));
   CHECK(has(report,
-            "damage: 00000000000000000000.log, bytes 40 to 72: a batch that is no sequence of "
+            "damage: 00000000000000000000.log, bytes 40 to 72: a batch that is not a sequence of "
             "records: a record of an unknown kind"));
   CHECK(has(report, "queue mail: 0 scheduled, 1 ready, 0 reserved, 0 retrying, 0 dead"));
 }

@@ -1,5 +1,3 @@
-#include "tools/directory/journal_copy.hpp"
-
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -10,6 +8,7 @@
 #include "support/doctest.hpp"
 #include "support/edited_log.hpp"
 #include "support/scratch.hpp"
+#include "tools/directory/check.hpp"
 #include "tools/directory/stored_journal.hpp"
 
 namespace millrace::tools {

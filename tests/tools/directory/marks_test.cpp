@@ -8,7 +8,6 @@
 #include "support/scratch.hpp"
 #include "tools/backup/backup.hpp"
 #include "tools/directory/check.hpp"
-#include "tools/directory/journal_copy.hpp"
 #include "tools/directory/stored_journal.hpp"
 
 namespace millrace::tools {
@@ -121,7 +120,7 @@ TEST_CASE("import mark: the counts of before are read as they were written") {
 TEST_CASE("import mark: a draft that a crash left is no mark, and no hindrance") {
   HalfImport test;
   REQUIRE(remove_import_mark(test.files, test.directory));
-  test.scratch.write("data/import.new", "An imp");
+  test.scratch.write("data/import.part", "An imp");
   CHECK(refuse_unfinished_import(test.directory));
   REQUIRE(write_import_mark(test.files, test.directory, kMark));
   CHECK(read_import_mark(test.files, test.directory).value() == kMark);

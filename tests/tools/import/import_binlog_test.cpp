@@ -1,5 +1,3 @@
-#include "tools/import/import_binlog.hpp"
-
 #include <filesystem>
 #include <limits>
 #include <string>
@@ -10,6 +8,7 @@
 #include "tools/directory/check.hpp"
 #include "tools/directory/marks.hpp"
 #include "tools/import/binlog_bytes.hpp"
+#include "tools/import/import.hpp"
 
 namespace millrace::tools {
 namespace {

@@ -107,8 +107,9 @@ class KeyReader {
   Outcome<Done> check_type(std::string_view key, std::string_view type) const {
     const std::string_view wanted = type_at(key);
     if (type == wanted || type == "none") return Done{};
-    return Problem{redis_.name() + ": this is no database of Faktory: the key " + shown_key(key) +
-                   " is a " + std::string(type) + ", and Faktory's is a " + std::string(wanted)};
+    return Problem{redis_.name() + ": this is not a database of Faktory: the key " +
+                   shown_key(key) + " is a " + std::string(type) + ", and Faktory's is a " +
+                   std::string(wanted)};
   }
 
   /// SCAN may name a key twice.
@@ -150,7 +151,8 @@ class KeyReader {
     keys_.an_other_key = shown_key(key);
     seen_.erase(key);
     if (ignores_others_) return Done{};
-    return Problem{redis_.name() + ": this is no database of Faktory alone: it makes no key like " +
+    return Problem{redis_.name() +
+                   ": this is not a database of Faktory alone: it makes no key like " +
                    keys_.an_other_key + "; to leave such keys alone, use --ignore-other-keys"};
   }
 

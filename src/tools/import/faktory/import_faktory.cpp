@@ -1,11 +1,8 @@
-#include "tools/import/faktory/import_faktory.hpp"
-
 #include <absl/functional/function_ref.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,6 +20,7 @@
 #include "tools/import/faktory/faktory_source.hpp"
 #include "tools/import/faktory/redis.hpp"
 #include "tools/import/faktory/snapshot_server.hpp"
+#include "tools/import/import.hpp"
 #include "tools/import/import_target.hpp"
 #include "tools/peers/transfer_table.hpp"
 

@@ -3,7 +3,6 @@
 #include <sys/un.h>
 
 #include <csignal>
-#include <cstdlib>
 #include <vector>
 
 #include "base/check.hpp"
@@ -116,7 +115,7 @@ Outcome<Redis::Reply> Redis::receive() {
   void* received = nullptr;
   while (received == nullptr) {
     if (redisReaderGetReply(reader_.get(), &received) != REDIS_OK) {
-      return Problem{name_ + ": this is no Redis" + kWhereRedisIs};
+      return Problem{name_ + ": this is not Redis" + kWhereRedisIs};
     }
     if (received != nullptr) break;
     if (auto fed = feed(); !fed) return fed.error();

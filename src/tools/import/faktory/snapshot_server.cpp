@@ -177,27 +177,17 @@ class EndingDelayed {
   sigset_t before_{};
 };
 
-Outcome<std::string> read_beginning(const std::string& path, std::uint64_t bytes_max) {
-  journal::PosixFileSystem files;
-  const auto file = files.open(path, journal::FileSystem::Access::kRead);
-  if (!file) return file.error();
-  std::string bytes(bytes_max, '\0');
-  const auto read = (*file)->read(0, bytes);
-  if (!read) return read.error();
-  bytes.resize(*read);
-  return bytes;
-}
-
 /// Redis would take an empty file for a database without jobs.
 Outcome<Done> check_snapshot(const std::string& path) {
   constexpr std::string_view kSnapshotStart = "REDIS";
   constexpr std::size_t kVersionDigits = 4;
-  const auto start = read_beginning(path, kSnapshotStart.size() + kVersionDigits);
+  journal::PosixFileSystem files;
+  const auto start = journal::read_up_to(files, path, kSnapshotStart.size() + kVersionDigits);
   if (!start) return start.error();
   bool is_snapshot =
       start->starts_with(kSnapshotStart) && start->size() == kSnapshotStart.size() + kVersionDigits;
   for (const char c : *start) is_snapshot = is_snapshot && (is_digit(c) || is_letter(c));
-  if (!is_snapshot) return Problem{path + ": offset 0: this is no snapshot of Redis (.rdb)"};
+  if (!is_snapshot) return Problem{path + ": offset 0: this is not a Redis snapshot (.rdb)"};
   return Done{};
 }
 
@@ -236,8 +226,7 @@ Outcome<std::optional<Redis>> connect_when_loaded(const std::string& socket,
 Outcome<std::string> find_redis_server(const std::string& search_path) {
   std::string_view rest = search_path;
   while (!rest.empty()) {
-    const std::string_view folder = rest.substr(0, rest.find(':'));
-    rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
+    const std::string_view folder = take_until(rest, ':');
     if (folder.empty()) continue;
     std::string program = std::string(folder) + "/redis-server";
     if (::access(program.c_str(), X_OK) == 0) return program;
@@ -266,9 +255,7 @@ std::string load_failure_of(const std::string& log) {
   }
   std::string_view rest = log;
   while (!rest.empty() && reason.empty()) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-    const std::string_view message = without_stamp(line);
+    const std::string_view message = without_stamp(take_line(rest));
     if (is_reason(message)) reason = message;
   }
   if (reason.find("RDB format version") != reason.npos) {
@@ -303,7 +290,8 @@ Outcome<SnapshotServer> SnapshotServer::start(const Options& options) {
     if (EndingDelayed::has_come()) return Problem{"interrupted; nothing was written"};
     if (ends_within_moment(*process)) {
       server.process_ = 0;
-      const auto log = read_beginning(folder->in(kSnapshotLog), kSnapshotLogBytesMax);
+      journal::PosixFileSystem files;
+      const auto log = journal::read_up_to(files, folder->in(kSnapshotLog), kSnapshotLogBytesMax);
       return Problem{options.snapshot + ": " + (log ? load_failure_of(*log) : log.error().text)};
     }
     auto redis = connect_when_loaded(folder->in(kSnapshotSocket), options.snapshot);

@@ -1,7 +1,6 @@
-#include "cli/server_url.hpp"
+#include "cli/choice.hpp"
 
 #include <algorithm>
-#include <cstdint>
 
 #include "base/number.hpp"
 #include "base/text.hpp"
