@@ -23,8 +23,46 @@ let isOffline = false;
 /** True when the server refuses changes. A change fires "readonly" on the document. */
 export let isReadOnly = false;
 
+/** Patterns of the queues where the user may operate; null: no such limit. */
+let operated = null;
+
+/** Whether buttons for this queue are shown. The server refuses what the user may not do. */
+export const mayOperate = (queue) =>
+  !isReadOnly && (operated === null || operated.some((each) => each.test(queue)));
+
+/** A pattern as of file names, as a regular expression. */
+function regexOf(pattern) {
+  const one = (part) => ({ "*": ".*", "?": "." })[part] ?? part.replace(/\W/, "\\$&");
+  const text = pattern.replace(/\[[^\]]+\]|[^]/g, (part) =>
+    part.length > 1 ? part.replace("[!", "[^") : one(part),
+  );
+  try {
+    return new RegExp(`^${text}$`, "s");
+  } catch {
+    return /^/; // the server decides
+  }
+}
+
+function noteRights(headers) {
+  if (!headers.has("X-Instance")) return;
+  const said = headers.get("X-Operates");
+  operated = said && said.split(" ").map((each) => regexOf(decodeURIComponent(each)));
+}
+
 /** The name of the server and its color, or null. A change fires "named" on the document. */
 export let serverName = null;
+
+/** The user that is logged in, {name, isSession}, or null. A change fires "user". */
+export let user = null;
+
+function noteUser(headers) {
+  const name = headers.get("X-User");
+  const isSession = headers.get("X-Identified-By") === "session";
+  const isSame = (user?.name ?? null) === name && (user?.isSession ?? false) === isSession;
+  if (!headers.has("X-Instance") || isSame) return;
+  user = name && { name, isSession };
+  document.dispatchEvent(new Event("user"));
+}
 
 function noteName(headers) {
   const text = headers.get("X-Name");
@@ -45,13 +83,32 @@ function note(headers) {
   const was = isReadOnly;
   isReadOnly = headers.has("X-Read-Only") || (!now && was);
   if (isReadOnly !== was) document.dispatchEvent(new Event("readonly"));
+  noteRights(headers);
   noteName(headers);
+  noteUser(headers);
 }
 
 export class ApiError extends Error {
-  constructor(status, text) {
+  constructor(status, text, code) {
     super(text);
     this.status = status;
+    this.code = code;
+  }
+}
+
+/** True when the user has no right to: another request would bring nothing else. */
+export const isForbidden = (error) => error?.code === "not_allowed";
+
+const forbidden = new Set();
+/** What `ask` answers, or null where the user has no right to it: then it is not asked again. */
+export async function ifAllowed(what, ask) {
+  if (forbidden.has(what)) return null;
+  try {
+    return await ask();
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    forbidden.add(what);
+    return null;
   }
 }
 
@@ -89,13 +146,13 @@ async function send(target, options, ms, late) {
 }
 
 function fail(status, text) {
-  let said;
+  let said = {};
   try {
-    said = JSON.parse(text).error;
+    said = JSON.parse(text);
   } catch {
     // A proxy wrote this answer, so it has no error text of ours.
   }
-  throw new ApiError(status, said ?? `The server answered ${status}.`);
+  throw new ApiError(status, said?.error ?? `The server answered ${status}.`, said?.code);
 }
 
 /** `read` parses the text. The result is kept for an unchanged answer. */

@@ -1,14 +1,22 @@
 // The frame around the pages: navigation, keys, theme, and the timer that updates a page.
-import { answeredAt, get, isReadOnly, part, serverName } from "./api.js";
+import {
+  answeredAt,
+  isForbidden,
+  isReadOnly,
+  mayOperate,
+  post,
+  serverName,
+  user,
+} from "./api.js";
 import { sentence } from "./format.js";
 import { redrawAll } from "./chart.js";
 import { h, named, show } from "./dom.js";
 import { ICON, isInTrouble, noteHealth, watchHealth } from "./health.js";
 import { followRunning } from "./operation.js";
 import { MOVED, NAV, PAGES } from "./pages.js";
-import { parse } from "./query.js";
+import { openPalette } from "./palette.js";
 import { go, link, onChange, params, path } from "./route.js";
-import { STATES, empty, nameBadge, notice, tell } from "./ui.js";
+import { empty, nameBadge, needed, notice, tell } from "./ui.js";
 import { turnZone, zoneChoice } from "./zone.js";
 import job from "./pages/job.js";
 
@@ -71,6 +79,7 @@ function open(keepsPlace) {
     get isReadOnly() {
       return isReadOnly;
     },
+    mayOperate,
     refresh: () => load(),
     draw: () => draw(),
   };
@@ -153,6 +162,16 @@ function loginAddress() {
   return address.href;
 }
 
+async function logOut() {
+  try {
+    await post(new URL("logout", document.baseURI));
+  } catch (error) {
+    // 401: it was over before.
+    if (error.status !== 401) return notice(sentence(error.message), "bad");
+  }
+  location.assign(new URL("login", document.baseURI));
+}
+
 function problem(error) {
   if (error.status === 401)
     return banner(
@@ -160,6 +179,7 @@ function problem(error) {
       "Please log in again. ",
       h("a", { href: loginAddress(), target: "_self" }, "Log in"),
     );
+  if (isForbidden(error)) return empty(needed(error));
   if (isRefused(error))
     return banner(
       "gone",
@@ -264,96 +284,6 @@ function turnLive() {
   else load();
 }
 
-/** In so many answers an error is looked for, and a type, in each state. */
-const SLICES_MAX = 20;
-const TYPE_SLICES_MAX = 8;
-
-/** The answer; null: there is no such thing, or no such name. */
-const askFor = (path, query) =>
-  get(path, query).catch((error) => {
-    if ([400, 404, 405].includes(error.status)) return null;
-    throw error;
-  });
-
-/** The errors with that text; null: none of the first has it. */
-async function errorsWith(text) {
-  let page = { next: "" };
-  for (let slice = 0; page?.next !== null && slice < SLICES_MAX; slice += 1) {
-    page = await askFor("errors", { match: text, limit: 1, cursor: page.next });
-    if (page?.groups.length > 0)
-      return link("errors", { match: text, muted: page.groups[0].muted && "only" });
-    page ??= { next: null };
-  }
-  return null;
-}
-
-/**
- * What the text names: a queue, a batch, a cron entry, a type; a job, which null says; else those
- * that have it in their names. Null too: nothing does.
- */
-async function pageOf(text) {
-  const name = part(text);
-  const [queue, batch, entry, jobs, types, queues] = await Promise.all([
-    askFor(`queues/${name}`),
-    askFor(`batches/${name}`),
-    askFor(`cron/${name}`),
-    askFor(`jids/${name}`),
-    askFor("types"),
-    askFor("queues", { match: text, limit: 2 }),
-  ]);
-  const word = text.toLowerCase();
-  const near = types.types
-    .map(({ type }) => type)
-    .filter((each) => each.toLowerCase().includes(word));
-  const type = near.find((each) => each.toLowerCase() === word) ?? (near.length === 1 && near[0]);
-  if (queue) return link(`queues/${name}`);
-  if (batch) return link(`batches/${name}`);
-  if (entry) return link(`cron/${name}`);
-  if (type) return link(`types/${part(type)}`);
-  if (jobs?.jobs.length + jobs?.finished.length > 0) return null;
-  if (near.length > 0) return link("types", { match: text });
-  if (queues?.queues.length === 1) return link(`queues/${part(queues.queues[0].name)}`);
-  if (queues?.queues.length > 1) return link("queues", { match: text });
-  return (await errorsWith(text)) ?? (/\s/.test(text) ? null : await jobsOfType(text));
-}
-
-/**
- * The jobs whose type is the text, or begins with it, in any state; null: none of the first is. A
- * type that has not run since the start of the server is not measured, but its jobs wait.
- */
-async function jobsOfType(text) {
-  for (const state of Object.keys(STATES)) {
-    let cursor = "";
-    for (let slice = 0; cursor !== null && slice < TYPE_SLICES_MAX; slice += 1) {
-      const page = await askFor("jobs", { state, type: `${text}*`, limit: 1, cursor });
-      if (page?.jobs.length > 0) {
-        const isWhole = page.jobs[0].type === text;
-        return link("jobs", { state: "any", type: isWhole ? text : `${text}*` });
-      }
-      cursor = page?.next ?? null;
-    }
-  }
-  return null;
-}
-
-async function findJob(event) {
-  event.preventDefault();
-  const text = new FormData(event.target).get("find").trim();
-  if (!text) return;
-  event.target.reset();
-  document.activeElement.blur();
-  const [, id] = /^(?:beanstalk-)?(\d+)$/.exec(text) ?? [];
-  if (id) return go(link(`jobs/${id}`));
-  // A text with blanks may be the name of a cron entry, or part of an error. One with a colon or
-  // a sign of comparison is a query.
-  const isName = !/[:<>=@]/.test(text.replaceAll("::", ""));
-  const page = isName ? await pageOf(text).catch(() => null) : null;
-  if (page) return go(page);
-  const { params: found, problem } = parse(text);
-  if (problem) return notice(`${problem}.`, "bad");
-  go(link("jobs", { state: "any", ...found }));
-}
-
 /** "Live", or for example "5 s old" while the server does not answer. */
 function status() {
   if (isPaused) return "Paused";
@@ -380,21 +310,22 @@ function drawTop() {
     nameBadge(),
     h("nav", { "aria-label": "Pages" }, NAV.map(item)),
     h(
-      "form",
-      { class: "find", role: "search", onsubmit: findJob },
-      h("input", {
-        name: "find",
-        type: "search",
-        placeholder: "Search",
-        "aria-label": "Find a job by number or jid, or anything by words or filters",
-        autocomplete: "off",
-        spellcheck: "false",
-      }),
+      "button",
+      {
+        type: "button",
+        class: "find",
+        onclick: openPalette,
+        "aria-keyshortcuts": "Control+K /",
+        title: "Search (Ctrl+K or /)",
+      },
+      "Search",
+      h("kbd", { "aria-hidden": "true" }, "Ctrl K"),
     ),
     h(
       "div",
       { class: "tools" },
       isReadOnly && h("span", { class: "badge" }, "read-only"),
+      user?.isSession && tool({ onclick: logOut, title: `Log out ${user.name}` }, "Log out"),
       tool(
         {
           onclick: turnLive,
@@ -432,7 +363,7 @@ function drawTop() {
 
 function showKeys() {
   const rows = [
-    ["/", "find a job"],
+    ["Ctrl+K, /", "search: pages, actions, queues, types, errors, jobs"],
     ...NAV.map(([, title, key]) => [`g ${key}`, `go to ${title}`]),
     ["j, k", "next, previous row"],
     ["x", "select the row; Shift+click selects a range"],
@@ -461,7 +392,7 @@ function moveRow(step) {
 
 let isGoing = false;
 const KEYS = {
-  "/": () => document.querySelector(".find input").focus(),
+  "/": openPalette,
   "?": showKeys,
   p: turnLive,
   t: turnTheme,
@@ -478,6 +409,11 @@ const KEYS = {
 };
 
 addEventListener("keydown", (event) => {
+  const isAsking = document.querySelector("dialog[open]");
+  if (event.key === "k" && (event.ctrlKey || event.metaKey) && !isAsking) {
+    event.preventDefault();
+    return openPalette();
+  }
   const isTyping = event.target.closest?.("input:not([type=checkbox]), textarea, select");
   if (isTyping && event.key === "Escape") event.target.blur();
   if (
@@ -485,7 +421,7 @@ addEventListener("keydown", (event) => {
     event.ctrlKey ||
     event.metaKey ||
     event.altKey ||
-    document.querySelector("dialog[open]")
+    isAsking
   )
     return;
   const page = isGoing && NAV.find(([, , key]) => key === event.key);
@@ -529,10 +465,12 @@ document.addEventListener("restarted", () => {
   open(true);
   notice("The server was restarted. Check the page before you repeat an action.", "bad");
 });
+document.addEventListener("pinned", () => load());
 document.addEventListener("named", () => {
   drawTop();
   drawTitle();
 });
+document.addEventListener("user", drawTop);
 document.addEventListener("health", drawTitle);
 document.addEventListener("readonly", () => {
   drawTop();

@@ -1,6 +1,7 @@
 // Charts as SVG, in the colours of style.css. A chart updates itself, so a page that is drawn again
 // leaves it alone; lines can be switched off, a pointer shows the values of a moment in all charts,
-// and a click links to its jobs. The address has what was clicked, after its #.
+// a click links to its jobs, and dragging selects a time. The address has what was clicked, after
+// its #.
 import { h, show } from "./dom.js";
 import { inChosenZone, zoneAt } from "./zone.js";
 
@@ -13,6 +14,8 @@ const SHORTEST_S = 60;
 /** Of more time than this, the day of a point is said, too. */
 const LONG_S = 25 * 3600;
 const BAR_PART = 0.7;
+/** A pointer that moves less is a click. */
+const DRAG_MIN = 12;
 
 /** An SVG element; `props` as for `h`, without handlers. */
 export function svg(tag, props, ...children) {
@@ -145,7 +148,7 @@ function moment(chart, i) {
   return chart.isDays ? `${dayOf(at)} UTC` : `${timeIn(chart, at)} ${zoneOf(at)}`;
 }
 
-function drawing({ chart, at, pin, off }, xs) {
+function drawing({ chart, at, pin, off, drag }, xs) {
   const shown = chart.series.filter(({ label }) => !off.has(label));
   const lines = shown.map(({ values }) => values);
   const highest = Math.max(0, ...lines.flat());
@@ -184,6 +187,13 @@ function drawing({ chart, at, pin, off }, xs) {
         svg("title", {}, `${timeIn(chart, when)} ${text}`),
       ),
     ),
+    drag &&
+      svg("rect", {
+        class: "selected",
+        x: two(Math.min(...drag)),
+        width: two(Math.abs(drag[1] - drag[0])),
+        height: HEIGHT,
+      }),
     [at, chosen({ chart, pin })].map(
       (i, k) =>
         i !== null &&
@@ -253,7 +263,8 @@ function inAll(change) {
 }
 
 const PIN = /^#at=(\d+)$/;
-const pinInAddress = () => Number(PIN.exec(location.hash)?.[1] ?? NaN) || null;
+/** The end of the interval that was clicked, in seconds; null: none was. */
+export const pinInAddress = () => Number(PIN.exec(location.hash)?.[1] ?? NaN) || null;
 
 /** The point of that time in all charts, and in the address; null: none. */
 function pinAll(at) {
@@ -263,6 +274,7 @@ function pinAll(at) {
   inAll((entry) => {
     entry.pin = at;
   });
+  document.dispatchEvent(new Event("pinned"));
 }
 
 /** Links to the jobs of a point, by line: [{text, href}]; no `href`: they are not kept. */
@@ -369,12 +381,16 @@ function draw(entry) {
   );
 }
 
+/** The place of the pointer in the picture, which may be beside it. */
+function placeUnder({ node }, event) {
+  const { left, width } = node.querySelector("svg").getBoundingClientRect();
+  return ((event.clientX - left) / width) * WIDTH;
+}
+
 /** The point that is the nearest to the pointer; null: the pointer is not in the picture. */
 function nearest({ node, xs }, event) {
-  const picture = node.querySelector("svg");
-  const { left, width } = picture.getBoundingClientRect();
-  const x = ((event.clientX - left) / width) * WIDTH;
-  if (x < -20 || x > WIDTH + 20 || !picture.contains(event.target)) return null;
+  const x = placeUnder({ node }, event);
+  if (x < -20 || x > WIDTH + 20 || !node.querySelector("svg").contains(event.target)) return null;
   let at = null;
   xs.forEach((each, i) => {
     if (at === null || Math.abs(each - x) < Math.abs(xs[at] - x)) at = i;
@@ -389,9 +405,41 @@ function choose(name, event) {
   if (at !== null) pinAll(entry.chart.times[at]);
 }
 
+function beginDrag(name, event) {
+  const entry = live.get(name);
+  const isInPicture = entry.node.querySelector("svg").contains(event.target);
+  if (event.button !== 0 || !entry.chart.zoom || !isInPicture) return;
+  entry.dragFrom = placeUnder(entry, event);
+}
+
+/** Selects the time between the place where the pointer went down and the one where it is. */
+function goOnDragging(entry, event) {
+  const to = Math.min(WIDTH, Math.max(0, placeUnder(entry, event)));
+  if (!entry.drag && Math.abs(to - entry.dragFrom) < DRAG_MIN) return;
+  entry.node.setPointerCapture(event.pointerId);
+  entry.drag = [entry.dragFrom, to];
+  draw(entry);
+}
+
+function endDrag(name, event) {
+  const entry = live.get(name);
+  const { chart, drag } = entry;
+  entry.dragFrom = entry.drag = null;
+  if (!drag) return;
+  draw(entry);
+  if (event.type !== "pointerup") return;
+  const [begin, end] = limits(chart);
+  const [from, to] = drag
+    .map((x) => begin + (x / WIDTH) * (end - begin))
+    .sort((a, b) => a - b);
+  chart.zoom(Math.min(from, to - chart.step_s), to);
+}
+
 /** The values at the place of the pointer, in all charts, or the latest. */
 function point(name, event) {
   const entry = live.get(name);
+  if ((entry.dragFrom ?? null) !== null && event.type === "pointermove")
+    return goOnDragging(entry, event);
   const at = event.type === "pointermove" ? nearest(entry, event) : null;
   if (at === entry.at) return;
   entry.at = at;
@@ -409,6 +457,7 @@ function point(name, event) {
  * function (from, to) that answers links to the jobs of that time, [{text, short, href}], where
  * `counts`, usually `values`, are not 0. `isDays`: each time is a day in UTC, and the values are
  * bars. `format` makes a value a text; `summary` is the chart in words. `marks` are {at, text}.
+ * `zoom(from, to)` is called with the seconds that were selected.
  */
 export function chart(name, settings) {
   const known = live.get(name);
@@ -421,6 +470,8 @@ export function chart(name, settings) {
     at: (isShown && known.at < settings.times.length && known.at) || null,
     pin: isShown ? known.pin : pinInAddress(),
     off: known?.off ?? new Set(),
+    dragFrom: isShown ? known.dragFrom : null,
+    drag: isShown ? known.drag : null,
     isOpen: isShown && known.isOpen,
   };
   live.set(name, entry);
@@ -428,6 +479,9 @@ export function chart(name, settings) {
     node.addEventListener("pointermove", (event) => point(name, event));
     node.addEventListener("pointerleave", (event) => point(name, event));
     node.addEventListener("click", (event) => choose(name, event));
+    node.addEventListener("pointerdown", (event) => beginDrag(name, event));
+    node.addEventListener("pointerup", (event) => endDrag(name, event));
+    node.addEventListener("pointercancel", (event) => endDrag(name, event));
   }
   draw(entry);
   // A chart on the screen is represented by a placeholder, which `morphElement` leaves alone.

@@ -1,5 +1,5 @@
 // Changes to many jobs: the confirmation before, and the progress bar.
-import { get, instance, post } from "./api.js";
+import { get, ifAllowed, instance, post } from "./api.js";
 import { breakdown, lookAtAll } from "./breakdown.js";
 import { h, show } from "./dom.js";
 import { count, plural } from "./format.js";
@@ -153,8 +153,12 @@ async function fate(action, n, isHeld) {
   if (action === "delete") return `${who} will be deleted permanently.`;
   if (action === "retry") return `${who} will be enqueued.`;
   if (action === "move") return `${who} will be moved, with state, age and failures.`;
-  const [{ options }, { jobs }] = await Promise.all([get("server"), get("overview")]);
-  const max = Number(options.find(({ name }) => name === "dead-max-jobs").value);
+  const [server, { jobs }] = await Promise.all([
+    ifAllowed("server", () => get("server")),
+    get("overview"),
+  ]);
+  const limit = server?.options.find(({ name }) => name === "dead-max-jobs");
+  const max = limit ? Number(limit.value) : Infinity;
   return (
     `${who} will become dead. Dead jobs can be retried or deleted. ` +
     (jobs.dead + n > max

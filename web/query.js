@@ -1,5 +1,6 @@
-// The line in which jobs are searched: `state:dead type:Send* error:"timed out" age>1h`. Each part
-// is one of the filters in the address.
+// The line in which jobs are searched: `state:dead type:Send* error:"timed out" -queue:bulk`. A
+// part that is one of the filters in the address is there by its name. All others are its `q`,
+// which the server reads: what is negated, or compared otherwise, and all parts if there is an OR.
 
 /** Name in the line, name in the address, how it is written. */
 const PARTS = [
@@ -18,11 +19,21 @@ const PARTS = [
   ["worker", "wid", ":"],
   ["connection", "client", ":"],
 ];
+/** These are for the server alone. */
+const COMPARED = [
+  ["age", "<"],
+  ["attempts", ">"],
+  ["attempts", "<"],
+];
 /** Milliseconds since 1970 in the address, readable in the line. */
 const TIMES = new Set(["failed_since_ms", "failed_until_ms"]);
 const SAME = { id: "job", jid: "job", bid: "batch", wid: "worker" };
 
-export const NAMES = PARTS.map(([name, , sign]) => name + sign);
+export const NAMES = [
+  ...new Set(PARTS.map(([name, , sign]) => name + sign)),
+  ...COMPARED.map((each) => each.join("")),
+  "OR",
+];
 
 const QUOTED = /"(?:[^"\\]|\\.)*"/.source;
 /** Names in arguments, with dots between them. */
@@ -31,7 +42,8 @@ const PATH = `${NAMED}(?:\\.${NAMED})*`;
 /** `user.id:42`; the server reads what it says. */
 const ARGUMENTS = new RegExp(`${PATH}:(?:${QUOTED}(?!\\S)|[^\\s"]\\S*)`, "g");
 
-const TOKEN = new RegExp(`([a-z]+)(\\.${PATH})?([:<>=])(${QUOTED}|\\S*)|\\S+`, "gi");
+const TOKEN = new RegExp(`-?([a-z]+)(\\.${PATH})?([:<>=])(${QUOTED}|\\S*)|-?${QUOTED}|\\S+`, "gi");
+const DURATION = /^(?:\d+(?:\.\d+)?[smhd])+$|^\d+$/;
 
 const unquoted = (value) =>
   value[0] === '"' ? value.replace(/^"|"$/g, "").replace(/\\(.)/g, "$1") : value;
@@ -39,52 +51,70 @@ const unquoted = (value) =>
 const quoted = (value) =>
   /[\s"]/.test(value) ? `"${value.replace(/[\\"]/g, (sign) => `\\${sign}`)}"` : value;
 
-const isKnown = (name) =>
-  PARTS.some(([each]) => each === (SAME[name.toLowerCase()] ?? name.toLowerCase()));
+const nameOf = (name) => SAME[name.toLowerCase()] ?? name.toLowerCase();
 
-/** Words without the name of a filter: one is a number or a jid, others are for bodies. */
-function readWords(words, params) {
-  const negated = words.find((each) => /^-[a-z]+[:<>=]/i.test(each));
-  if (negated) return { problem: `Filters cannot be negated: remove “${negated}”` };
-  if (words.length === 1 && Object.keys(params).length === 0 && !words[0].includes("@"))
-    return { params: { id: words[0] } };
-  if (params.text) return { problem: `Put all words in text:"…", including “${words.join(" ")}”` };
-  return { params: { ...params, text: unquoted(words.join(" ")) } };
+const isKnown = (name) =>
+  [...PARTS, ...COMPARED].some(([each]) => each === nameOf(name));
+
+/** A word without the name of a filter: a number or a jid if it is alone, else it is for bodies. */
+function readWord(word, params) {
+  if (Object.keys(params).length === 0 && !word.includes("@")) return { id: word };
+  return { ...params, text: unquoted(word) };
+}
+
+/** The filters that the token sets; `q` if it is for the server, or what is wrong with it. */
+function readPart([whole, name, inside, written, value]) {
+  const sign = written === "=" ? ":" : written;
+  if (inside && /^args?$/i.test(name)) {
+    if (sign !== ":" || !value) return { problem: `Write ${name}${inside}: and a value` };
+    // Quotes stay: the server reads them.
+    return { to: "arg", value: `${inside.slice(1)}:${value}` };
+  }
+  const wanted = nameOf(name);
+  const text = unquoted(value);
+  const parts = inside ? [] : PARTS.filter(([each]) => each === wanted);
+  const isCompared = COMPARED.some(([each, by]) => each === wanted && by === sign);
+  const isAge = wanted === "failed" && DURATION.test(text);
+  if (!inside && text && (isCompared || isAge)) return { q: whole };
+  const [, to, expected] = parts.find((each) => each[2] === sign) ?? parts[0] ?? [];
+  if (!to && (inside || !isKnown(name)))
+    return { problem: `There is no filter “${name}${inside ?? ""}”. Known are ${NAMES.join(" ")}` };
+  if (sign !== expected)
+    return { problem: `Write ${wanted}${expected ?? ">"} instead of ${name}${written}` };
+  if (!text) return { problem: `${name}${sign} has no value` };
+  if (!TIMES.has(to)) return { to, value: text };
+  const time = Date.parse(text);
+  return Number.isNaN(time)
+    ? { problem: `“${text}” is not a time, as 2026-11-26T10:05:00Z, or an age, as 2h` }
+    : { to, value: String(time) };
 }
 
 /** The filters of a line, and what is wrong with it, if anything is. */
 export function parse(line) {
   const params = {};
   const words = [];
-  for (const [whole, name, inside, written, value] of line.matchAll(TOKEN)) {
+  const others = [];
+  const tokens = [...line.matchAll(TOKEN)];
+  const hasOr = tokens.some(([whole]) => whole === "OR");
+  for (const token of tokens) {
+    const [whole, name, inside, written, value] = token;
     // The names of types may have "::".
-    const isWord = !inside && !isKnown(name ?? "") && (written === "=" || value?.[0] === ":");
-    if (!name || isWord) {
-      words.push(whole);
-      continue;
-    }
-    const sign = written === "=" ? ":" : written;
-    if (inside && /^args?$/i.test(name)) {
-      if (sign !== ":" || !value) return { problem: `Write ${name}${inside}: and a value` };
-      // All of them must hold. Quotes stay: the server reads them.
-      params.arg = [params.arg, `${inside.slice(1)}:${value}`].filter(Boolean).join(" ");
-      continue;
-    }
-    const wanted = SAME[name.toLowerCase()] ?? name.toLowerCase();
-    const parts = inside ? [] : PARTS.filter(([each]) => each === wanted);
-    const [, to, expected] = parts.find((each) => each[2] === sign) ?? parts[0] ?? [];
-    if (!to)
-      return {
-        problem: `There is no filter “${name}${inside ?? ""}”. Known are ${NAMES.join(" ")}`,
-      };
-    if (sign !== expected)
-      return { problem: `Write ${wanted}${expected} instead of ${name}${written}` };
-    if (!unquoted(value)) return { problem: `${name}${sign} has no value` };
-    params[to] = TIMES.has(to) ? String(Date.parse(unquoted(value))) : unquoted(value);
-    if (params[to] === "NaN")
-      return { problem: `“${unquoted(value)}” is not a time, as 2026-11-26T10:05:00Z` };
+    const isWord =
+      !name || (!inside && !isKnown(name) && (written === "=" || value?.[0] === ":"));
+    const isNegated = whole[0] === "-" && whole.length > 1;
+    const part = isWord ? {} : readPart(token);
+    if (part.problem) return part;
+    const isState = part.to === "state" && !isNegated;
+    if (!isState && (hasOr || isNegated || part.q))
+      others.push(written === "=" ? whole.replace("=", ":") : whole);
+    else if (isWord) words.push(whole);
+    // All values in the arguments must be there.
+    else params[part.to] = [part.to === "arg" && params.arg, part.value].filter(Boolean).join(" ");
   }
-  return words.length > 0 ? readWords(words, params) : { params };
+  // Each of several words counts by itself.
+  if (words.length > 1 || params.text) others.push(...words.splice(0));
+  if (others.length > 0) params.q = others.join(" ");
+  return { params: words.length > 0 ? readWord(words[0], params) : params };
 }
 
 /** "2026-11-26T10:05:00Z"; what is no number stays. */
@@ -102,11 +132,23 @@ function writePart([name, to, sign], value) {
 const writeArguments = (text) =>
   (text.match(ARGUMENTS) ?? [text]).map((each) => `args.${each}`).join(" ");
 
-/** The line for these filters. */
-export const write = (params) =>
-  PARTS.filter(([, to]) => params[to])
-    .map((each) => writePart(each, params[each[1]]))
-    .join(" ");
+/** The alternatives of a query, each as its parts. */
+function alternatives(q) {
+  const all = [[]];
+  for (const [token] of q.matchAll(TOKEN))
+    if (token === "OR") all.push([]);
+    else all.at(-1).push(token);
+  return all;
+}
+
+/** The line for these filters. Each alternative gets those that are not in the query. */
+export function write({ state, q = "", ...params }) {
+  const parts = PARTS.filter(([, to]) => params[to]).map((each) =>
+    writePart(each, params[each[1]]),
+  );
+  const all = alternatives(q).map((tokens) => [...parts, ...tokens].join(" "));
+  return [state && `state:${state}`, all.join(" OR ")].filter(Boolean).join(" ");
+}
 
 /**
  * Lines that could be meant, when the last part of `line` is not complete.
@@ -114,8 +156,12 @@ export const write = (params) =>
  */
 export async function complete(line, valuesOf) {
   const [, before, last] = /^(.*?)(\S*)$/.exec(line);
-  const [, name, value] = /^([a-z]+)[:>](.*)$/i.exec(last) ?? [];
-  if (!name) return NAMES.filter((each) => each.startsWith(last)).map((each) => before + each);
-  const values = await valuesOf(SAME[name] ?? name, value);
-  return values.map((each) => `${before}${last.slice(0, name.length + 1)}${quoted(each)}`);
+  const [, minus, name, value] = /^(-?)([a-z]+)[:>](.*)$/i.exec(last) ?? [];
+  if (!name) {
+    const [, sign, begun] = /^(-?)(.*)$/.exec(last);
+    return NAMES.filter((each) => each.startsWith(begun)).map((each) => before + sign + each);
+  }
+  const values = await valuesOf(nameOf(name), value);
+  const head = before + minus + last.slice(minus.length, minus.length + name.length + 1);
+  return values.map((each) => head + quoted(each));
 }

@@ -186,6 +186,13 @@ export const section = (title, controls, ...content) =>
 export const acts = (ctx, ...buttons) =>
   h("td", { class: "acts" }, ctx.isReadOnly ? null : buttons);
 
+/** The same of a row about this queue. */
+export const actsOn = (ctx, queue, ...buttons) =>
+  acts(ctx, ctx.mayOperate(queue) ? buttons : null);
+
+/** What a user lacks: "ana needs the right view for all queues", said to that user. */
+export const needed = ({ message }) => `${message.replace(/^\S+ needs/, "You need")}.`;
+
 /** Links to the first and the next page of a list; `name` is the cursor's parameter. */
 export function pager(to, params, next, more, name = "cursor") {
   const page = (cursor, text) => h("a", { href: link(to, { ...params, [name]: cursor }) }, text);
@@ -259,7 +266,8 @@ function choice(yes) {
   return h("div", { class: "buttons" }, no, h("span", { class: "gap" }), yes);
 }
 
-function open(dialog) {
+/** Shows it until it is closed. The focus returns to where it was. */
+export function openDialog(dialog) {
   const before = document.activeElement;
   document.body.append(dialog);
   dialog.addEventListener("close", () => {
@@ -302,7 +310,7 @@ export function ask({ title, text, verb, kind = "danger", prepare, more, typed =
     const yes = button(verb, () => dialog.close("yes"), { kind, disabled: Boolean(prepare) });
     const place = h("div", {}, typedNumber(typed, yes));
     const dialog = titled(title, about, more, place, choice(yes));
-    open(dialog);
+    openDialog(dialog);
     dialog.querySelector("select, input, button").focus();
     dialog.addEventListener("close", () => {
       stop.abort();
@@ -326,7 +334,7 @@ export function ask({ title, text, verb, kind = "danger", prepare, more, typed =
 export function tell(title, ...content) {
   const close = button("Close", () => dialog.close(), { kind: "plain" });
   const dialog = titled(title, content, h("div", { class: "buttons" }, close));
-  open(dialog);
+  openDialog(dialog);
 }
 
 /** Asks for a text. Resolves to the result of `send(text)`, which may throw, or to null. */
@@ -358,7 +366,7 @@ export function askText({ title, hint, value, verb, send }) {
       choice(yes),
     );
     dialog.classList.add("wide");
-    open(dialog);
+    openDialog(dialog);
     box.focus();
     // A text that was sent is still answered after a cancel.
     dialog.addEventListener("close", () => yes.disabled || resolve(null));

@@ -32,6 +32,9 @@ export function zoneName(minutes) {
 /** The chosen zone at that time. */
 export const zoneAt = (date) => zoneName(offset(date));
 
+/** Milliseconds since 1970 of "2026-11-24T00:04:49" in the chosen zone. */
+export const fromChosenZone = (text) => Date.parse(isUtc ? `${text}Z` : text);
+
 /** The parts of a time in the chosen zone: ["2026-11-24", "00:04:49"]. */
 export function inChosenZone(date) {
   const [day, time] = new Date(date.getTime() + offset(date) * 60000).toISOString().split("T");

@@ -67,12 +67,12 @@ export class Beanstalk extends Line {
 }
 
 export class Faktory extends Line {
-  static async open(port, wid) {
+  static async open(port, wid, labels = ["node"]) {
     const client = new Faktory(port);
     await client.line();
     await client.command(
       "HELLO",
-      wid ? { v: 2, wid, hostname: "box", pid: 7, labels: ["node"] } : { v: 2 },
+      wid ? { v: 2, wid, hostname: "box", pid: 7, labels } : { v: 2 },
     );
     return client;
   }

@@ -18,6 +18,12 @@ export const LATE = "2099-01-01T00:00:00Z";
 export const row = (page, text) => page.locator("tbody tr", { hasText: text });
 /** Opens the fields of the filters in place of the line, or closes them. */
 export const turnFields = (page) => page.locator(".fields summary").click();
+/** Searches as by the field at the top. */
+export async function find(page, text) {
+  await page.keyboard.press("Control+k");
+  await page.getByRole("dialog", { name: "Search" }).getByRole("combobox").fill(text);
+  await page.keyboard.press("Enter");
+}
 export const gone = (locator) => locator.waitFor({ state: "detached" });
 export const counts = async ({ server }) => (await server.api("overview")).jobs;
 

@@ -30,6 +30,8 @@ import { cases as alertCases } from "./cases/alert_cases.js";
 import { cases as chartCases } from "./cases/chart_cases.js";
 import { cases as workerCases } from "./cases/worker_cases.js";
 import { cases as loadCases } from "./cases/load_cases.js";
+import { cases as loginCases } from "./cases/login_cases.js";
+import { cases as userCases } from "./cases/user_cases.js";
 
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const FIREFOX = process.env.FIREFOX ?? "/usr/bin/firefox-esr";
@@ -96,6 +98,8 @@ const files = [
   chartCases,
   workerCases,
   loadCases,
+  loginCases,
+  userCases,
 ];
 // In Firefox each page is used, and not each case of it: by WebDriver all takes twice as long.
 const inFirefox = [...pageCases, ...files.slice(1).map(([first]) => first)].filter(

@@ -1,9 +1,10 @@
 // The last changes of people and administrators' programs.
-import { get } from "../api.js";
+import { get, url } from "../api.js";
 import { h } from "../dom.js";
 import { ago, count, none } from "../format.js";
-import { link } from "../route.js";
+import { go, link } from "../route.js";
 import { badge, empty, figure, head, pager, queueLink, table } from "../ui.js";
+import { filterField, filterForm } from "./job_filters.js";
 import { ACTIONS } from "../parts/actions.js";
 
 const LIMIT = 100;
@@ -28,12 +29,66 @@ function askedOn(page) {
   return h("div", { class: "dim" }, "on ", h("a", { href, class: "name" }, to || "Overview"));
 }
 
+const FILTERS = [
+  ["who", "Who", "user or client"],
+  ["from", "From", "address"],
+  ["text", "Text", "target, details…"],
+];
+
+function filters(params) {
+  const put = (name, value) =>
+    go(link("activity", { ...params, cursor: "", [name]: value.trim() }));
+  const option = (name, value, text) =>
+    h("option", { value, selected: (params[name] ?? "") === value }, text);
+  const choice = (name, title, options) =>
+    h(
+      "label",
+      { class: "field" },
+      h("span", {}, title),
+      h("select", { onchange: ({ target }) => put(name, target.value) }, options),
+    );
+  return filterForm(
+    FILTERS.map(([name, title, hint]) =>
+      filterField(name, title, {
+        value: params[name] ?? "",
+        placeholder: hint,
+        onchange: ({ target }) => put(name, target.value),
+      }),
+    ),
+    choice("action", "Action", [
+      option("action", "", "any"),
+      Object.entries(ACTIONS).map(([value, text]) => option("action", value, text)),
+    ]),
+    choice("refused", "Outcome", [
+      option("refused", "", "any"),
+      option("refused", "0", "made"),
+      option("refused", "1", "refused"),
+    ]),
+  );
+}
+
+const refusal = ({ attempts }) => (attempts > 1 ? `refused, ${count(attempts)} times` : "refused");
+
+/** All that match, as a file. */
+function exportLink({ cursor: _, ...params }) {
+  return h(
+    "a",
+    { href: url("activity", { ...params, format: "ndjson" }), download: "millrace-audit.ndjson" },
+    "Export as NDJSON",
+  );
+}
+
 const row = (change) =>
   h(
     "tr",
     { "data-key": String(change.number) },
     figure(ago(change.at)),
-    h("td", { class: "line" }, ACTIONS[change.action] ?? change.action),
+    h(
+      "td",
+      { class: "line" },
+      ACTIONS[change.action] ?? change.action,
+      change.is_refused && [" ", badge(refusal(change), "dead")],
+    ),
     h(
       "td",
       { class: "wide" },
@@ -49,7 +104,12 @@ const row = (change) =>
       { class: "line" },
       change.user && h("div", {}, h("strong", { class: "name" }, change.user)),
       h("div", {}, h("span", { class: "name" }, change.client || change.protocol)),
-      h("div", { class: "dim" }, h("span", { class: "name" }, change.from)),
+      h(
+        "div",
+        { class: "dim" },
+        h("span", { class: "name" }, change.from),
+        change.how && change.how !== "none" && `, by ${change.how}`,
+      ),
       change.page && askedOn(change.page),
     ),
   );
@@ -59,14 +119,14 @@ export default {
   load: ({ params }, signal) => get("activity", { ...params, limit: LIMIT }, { signal }),
   render({ params }, { changes, next }) {
     return [
-      head("Activity"),
+      head("Activity", [exportLink(params)]),
       h(
         "p",
         { class: "dim" },
-        "The last 1,000 changes by this UI, the JSON API, and MUTATE, FLUSH and QUEUE of Faktory ",
-        "clients, and alerts that were sent. Pushes from clients are not listed. A crash loses ",
-        "the changes of the last 30 s.",
+        "The last 10,000 changes by this UI, the JSON API, and MUTATE, FLUSH and QUEUE of Faktory ",
+        "clients, refused attempts, and alerts that were sent. Pushes from clients are not listed.",
       ),
+      filters(params),
       changes.length > 0
         ? table("Changes", COLUMNS, changes.map(row), "cards")
         : empty("No more changes."),

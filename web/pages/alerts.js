@@ -39,7 +39,7 @@ async function change(ctx, { name }, what, said) {
   ctx.refresh();
 }
 
-const condition = ({ condition: name, state, since, text }) =>
+const condition = ({ condition: name, state, since, text, is_delivered: isDelivered }) =>
   h(
     "div",
     {},
@@ -47,6 +47,7 @@ const condition = ({ condition: name, state, since, text }) =>
     " ",
     name,
     since && [" ", h("span", { class: "dim" }, ago(since))],
+    state === "firing" && !isDelivered && [" ", h("span", { class: "bad" }, "not delivered yet")],
     text && h("div", { class: "dim message" }, text),
   );
 

@@ -101,7 +101,7 @@ function nothing(params, { kept, since, limits }) {
   if (limits.jobs === 0)
     return empty("The server keeps no completed jobs: it was started with --keep-finished 0.");
   if (params.cursor) return empty("No more completed jobs.");
-  if (kept > 0) return empty(`No match. Completed jobs are kept ${reach({ since })}.`);
+  if (since) return empty(`No match. Completed jobs are kept ${reach({ since })}.`);
   const time = span(limits.seconds);
   return empty(`No job has ended in the last ${time}, or since the server started.`);
 }
@@ -124,12 +124,12 @@ export default {
     return found;
   },
   render({ params }, found) {
-    const { jobs, next, kept, counts, limits } = found;
+    const { jobs, next, kept, since, counts, limits } = found;
     const { cursor: _, ...filter } = params;
-    const isFiltered = Object.keys(filter).length > 0;
+    const isCounted = Object.keys(filter).length === 0 && kept !== null;
     return [
-      head(["Completed jobs ", !isFiltered && h("span", { class: "count" }, count(kept))], [
-        kept > 0 && h("span", { class: "dim" }, reach(found)),
+      head(["Completed jobs ", isCounted && h("span", { class: "count" }, count(kept))], [
+        since && h("span", { class: "dim" }, reach(found)),
       ]),
       tabs({ queue: params.queue, type: params.type, wid: params.wid }, "completed", counts),
       filters(params),

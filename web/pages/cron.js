@@ -5,7 +5,7 @@ import { outcomeBadge, runBars } from "../parts/outcomes.js";
 import { link } from "../route.js";
 import {
   act,
-  acts,
+  actsOn,
   ask,
   badge,
   button,
@@ -109,8 +109,9 @@ function row(ctx, entry) {
       { class: "line" },
       next[0] ? [ago(next[0]), " ", h("div", { class: "dim" }, inZone(next[0]))] : none(),
     ),
-    acts(
+    actsOn(
       ctx,
+      entry.queue,
       act1("Run now", runNow, "run"),
       act1(entry.is_paused ? "Resume" : "Pause", turnEntry, "pause"),
     ),
@@ -122,7 +123,7 @@ export default {
   load: ({ params }, signal) => get("cron", { ...params, limit: LIMIT }, { signal }),
   render(ctx, { entries, total, next }) {
     return [
-      head(["Cron ", h("span", { class: "count" }, count(total))]),
+      head(["Cron ", total !== null && h("span", { class: "count" }, count(total))]),
       entries.length > 0
         ? table(
             "Cron entries",
@@ -130,7 +131,7 @@ export default {
             entries.map((each) => row(ctx, each)),
             "cards cron",
           )
-        : total > 0
+        : total !== 0
           ? empty("No more entries.")
           : empty(
               "No job has a schedule. Add an entry to the config file, or to a file in " +
@@ -138,7 +139,7 @@ export default {
               example(EXAMPLE),
             ),
       pager("cron", ctx.params, next),
-      total > 0 &&
+      total !== 0 &&
         h(
           "p",
           { class: "dim" },

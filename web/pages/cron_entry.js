@@ -67,7 +67,7 @@ export default {
   titleOf: ({ args: [name] }, entry) => (entry ? titleOf(entry) : name),
   load: ({ args: [name], params }, signal) => get(`cron/${part(name)}`, params, { signal }),
   render(ctx, entry) {
-    const actions = ctx.isReadOnly
+    const actions = !ctx.mayOperate(entry.queue)
       ? []
       : [
           button("Run now", () => runNow(ctx, entry), { kind: "primary", key: "run" }),

@@ -3,6 +3,8 @@ import { h } from "../dom.js";
 import { ago, count, none, plural } from "../format.js";
 import { link } from "../route.js";
 import { cronLink, facts, head, queueLink, section, workerLink } from "../ui.js";
+import { lastChange } from "../parts/actions.js";
+import { againFacts } from "../parts/again.js";
 import { attemptStep } from "../parts/attempts.js";
 import { copyButton } from "../parts/copies.js";
 import { OUTCOMES, outcomeBadge, story } from "../parts/outcomes.js";
@@ -75,10 +77,12 @@ export function render(finished) {
             ? [h("code", {}, job.jid), " ", copyButton("Copy", "jid", () => job.jid)]
             : none(),
         ],
+        ...againFacts(job.again),
         ["Created", ago(job.created_at)],
         job.enqueued_at && ["Last enqueued", ago(job.enqueued_at)],
         job.began_at && ["Last run began", ago(job.began_at)],
         ["Ended", ago(job.ended_at)],
+        lastChange(job.last_change),
       ]),
       h("p", { class: "dim" }, "The arguments of completed jobs are not kept."),
     ),

@@ -42,7 +42,8 @@ function steps({ jobs, totals, workers, connections }) {
 
 /** Options of the server while it is new, else null. */
 export async function loadFirstRun({ state }, overview, signal) {
-  state.isFirstRun ||= isNew(overview) && !state.isClosed;
+  // Who may not see all queues does not set up the server.
+  state.isFirstRun ||= overview.today && isNew(overview) && !state.isClosed;
   return state.isFirstRun ? (await get("server", {}, { signal })).options : null;
 }
 

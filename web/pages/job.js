@@ -17,10 +17,12 @@ import {
   stateBadge,
   workerLink,
 } from "../ui.js";
+import { lastChange } from "../parts/actions.js";
 import { attemptStep, backtrace } from "../parts/attempts.js";
 import { lifeBar, timeline } from "../parts/story.js";
 import * as finished from "./finished_job.js";
 import { batchOf } from "./batches.js";
+import { againFacts, loadAgain } from "../parts/again.js";
 import { asNew, copyButton, curlOf } from "../parts/copies.js";
 import { nameGroup } from "./job_filters.js";
 import {
@@ -350,7 +352,7 @@ function lock(ctx, job) {
     `locked until it ${LOCKED_UNTIL[end]}, at the latest `,
     ago(until),
     h("div", { class: "dim" }, "jobs with its type, arguments and queue are refused"),
-    !ctx.isReadOnly && button("Free lock…", () => freeLock(ctx, job), { kind: "quiet" }),
+    ctx.mayOperate(job.queue) && button("Free lock…", () => freeLock(ctx, job), { kind: "quiet" }),
   ];
 }
 
@@ -389,8 +391,10 @@ async function change(ctx, job, action) {
 export default {
   title: "Job",
   titleOf: ({ args: [id] }, job) => (job ? finished.titleOf(job) : `Job ${id}`),
-  load: ({ args: [id], params }, signal) =>
-    get(
+  async load({ args: [id], params }, signal) {
+    const again = loadAgain(id, signal);
+    again.catch(() => {}); // told where it is awaited, unless something else fails first
+    const job = await get(
       `jobs/${part(id)}`,
       params,
       { signal, read: (text) => ({ ...JSON.parse(text), exact: parseExactly(text) }) },
@@ -398,13 +402,15 @@ export default {
       if (error.status !== 404) throw error;
       // If that one is not there either, what is said of the job counts.
       return get(`finished/${part(id)}`, {}, { signal }).catch(() => Promise.reject(error));
-    }),
+    });
+    return { ...job, again: await again };
+  },
   render(ctx, job) {
     if (job.outcome) return finished.render(job);
     const plain = job.state === "reserved" ? "" : "primary";
     const kind = (action) => ({ retry: plain, move: "plain" })[action] ?? "danger";
     const isOver = (action) => action === "retry" && hasExpired(job);
-    const actions = ctx.isReadOnly
+    const actions = !ctx.mayOperate(job.queue)
       ? []
       : [...ACTIONS[job.state]].map((action) =>
           button(verbOf(action, job.state), () => change(ctx, job, action), {
@@ -451,6 +457,8 @@ export default {
           facts([
             ["Queue", queueLink(job.queue)],
             ["jid", [h("code", {}, job.jid), " ", copyButton("Copy", "jid", () => job.jid)]],
+            lastChange(job.last_change),
+            ...againFacts(job.again),
             job.batch && ["Batch", batchOf(job)],
             job.cron && ["Cron entry", cronLink(job.cron)],
             ["Priority", priority(job)],

@@ -1,5 +1,5 @@
 // The filters of the list of jobs: as fields, and in one line. They are in the address.
-import { get } from "../api.js";
+import { get, ifAllowed } from "../api.js";
 import { h } from "../dom.js";
 import { shownTime } from "../format.js";
 import { complete, parse, write } from "../query.js";
@@ -17,6 +17,7 @@ const FILTERS = [
 ];
 const AGE = { s: 1, m: 60, h: 3600, d: 86400 };
 const MORE = [
+  ["q", "Query"],
   ["bid", "Batch"],
   ["group", "Error group"],
   ["wid", "Worker"],
@@ -76,12 +77,14 @@ async function valuesOf(jobs, name, beginning) {
     return queues.map((queue) => queue.name);
   }
   const shown = (list, found) => seen([...list, ...found.map(({ type }) => type)]).slice(0, 8);
-  if (name === "type") return shown(jobs.map(({ type }) => type), (await get("types")).types);
-  if (name === "error")
-    return shown(
-      jobs.map(({ error }) => error?.type),
-      (await get("errors", { match: beginning })).groups,
-    );
+  if (name === "type") {
+    const found = await ifAllowed("types", () => get("types"));
+    return shown(jobs.map(({ type }) => type), found?.types ?? []);
+  }
+  if (name === "error") {
+    const found = await ifAllowed("errors", () => get("errors", { match: beginning }));
+    return shown(jobs.map(({ error }) => error?.type), found?.groups ?? []);
+  }
   return [];
 }
 
@@ -113,7 +116,7 @@ function queryLine(ctx, jobs) {
       type: "search",
       value: line,
       list: "query-lines",
-      placeholder: "state:dead type:Send* error:timeout args.user.id:42 age>1h",
+      placeholder: "state:dead type:Send* -error:timeout args.user.id:42 failed>1h OR attempts>3",
       spellcheck: "false",
       autocomplete: "off",
       "aria-invalid": problem ? "true" : null,

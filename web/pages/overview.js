@@ -1,4 +1,4 @@
-import { get, part } from "../api.js";
+import { get, ifAllowed, part } from "../api.js";
 import { chart, spark } from "../chart.js";
 import { h } from "../dom.js";
 import { age, count, plural, rate, rateUnit, sentence, short } from "../format.js";
@@ -9,10 +9,12 @@ import {
   choices,
   lengthChart,
   loadSeries,
+  rangeOf,
   readyChart,
   spanOf,
   speedChart,
   speedsOf,
+  withoutRange,
 } from "../parts/series.js";
 import { link } from "../route.js";
 import { firstRun, loadFirstRun } from "./first_run.js";
@@ -58,8 +60,9 @@ function thinned(values) {
   return parts;
 }
 
-/** A line of the last 15 minutes by name; nothing before there are two points. */
-function lineOf({ members, samples }, speeds) {
+/** A line of the last 15 minutes by name; nothing before there are two points, or without them. */
+function lineOf(trend, speeds) {
+  const { members, samples } = trend ?? { members: [], samples: [] };
   return (name) => {
     const column = members.indexOf(name);
     const values = speeds[name] ?? (column < 0 ? [] : samples.map((each) => each[column]));
@@ -72,6 +75,12 @@ function workersTile({ workers, busy_workers: busy, jobs }) {
   const sub = workers === 0 ? "none connected" : share + plural(jobs.reserved, "job");
   return tile("Workers", short(workers), sub, link("workers"));
 }
+
+/** Days are not counted of a part of the queues. */
+const sofar = (total, today) =>
+  today === undefined
+    ? `${short(total)} since the start`
+    : `${short(total)} total, ${short(today)} today`;
 
 function tiles(overview, trend, speeds) {
   const { jobs, per_s: perSecond, totals, today } = overview;
@@ -92,7 +101,7 @@ function tiles(overview, trend, speeds) {
     tile(
       "Processed",
       rate(perSecond.processed, unit),
-      `${short(totals.processed)} total, ${short(today.processed)} today`,
+      sofar(totals.processed, today?.processed),
       null,
       null,
       line("processed"),
@@ -100,7 +109,7 @@ function tiles(overview, trend, speeds) {
     tile(
       "Failed",
       rate(perSecond.failed, unit),
-      `${short(totals.failed)} total, ${short(today.failed)} today`,
+      sofar(totals.failed, today?.failed),
       link("errors"),
       null,
       line("failed"),
@@ -118,7 +127,9 @@ function tiles(overview, trend, speeds) {
     state("scheduled", "not due yet"),
     state("retrying", "will be retried"),
     state("dead", "out of retries"),
-    workersTile(overview),
+    overview.workers === null
+      ? tile("Queues", short(overview.queues), "that you may view", link("queues"))
+      : workersTile(overview),
   );
 }
 
@@ -278,14 +289,14 @@ function worst(queues) {
 }
 
 async function loadAll(ctx, signal) {
-  const { span: _, ...days } = ctx.params;
+  const range = withoutRange(ctx.params);
   const [overview, trend, series, history, queues, cluster] = await Promise.all([
     get("overview", {}, { signal }),
-    get("trend", {}, { signal }),
-    loadSeries(ctx.params, {}, signal),
-    get("history", { days: DAYS_USUAL, ...days }, { signal }),
+    ifAllowed("trend", () => get("trend", {}, { signal })),
+    ifAllowed("series", () => loadSeries(ctx.params, {}, signal)),
+    ifAllowed("history", () => get("history", { days: DAYS_USUAL, ...range }, { signal })),
     get("queues", { sort: "oldest", order: "desc", limit: 6 }, { signal }),
-    get("cluster", {}, { signal }),
+    ifAllowed("cluster", () => get("cluster", {}, { signal })),
   ]);
   noteHealth(overview.health);
   const options = await loadFirstRun(ctx, overview, signal);
@@ -316,7 +327,17 @@ export default {
   render(ctx, { overview, trend, series, history, queues, cluster, options }) {
     const { health } = overview;
     const { params } = ctx;
-    if (!trend) return [headline(health), clusterSections(cluster)];
+    if (!queues) return [headline(health), clusterSections(cluster)];
+    const waits = worst(queues.queues.filter((each) => each.ready > 0));
+    if (!trend) {
+      return [
+        headline(health),
+        attention(overview),
+        tiles(overview, null, {}),
+        waits,
+        h("p", { class: "dim" }, "Charts and workers need the right view for all queues."),
+      ];
+    }
     const speeds = speedsNow(trend.samples);
     return [
       headline(health),
@@ -333,7 +354,7 @@ export default {
             "server",
             "Jobs per second",
             // The shortest span has points every two seconds too.
-            spanOf(params) === "15m"
+            spanOf(params) === "15m" && !rangeOf(params)
               ? { ...speeds, since: series.finished_since, marks: series.marks }
               : speedsOf(series),
           ),
@@ -343,7 +364,7 @@ export default {
       h(
         "div",
         { class: "pair" },
-        worst(queues.queues.filter((each) => each.ready > 0)),
+        waits,
         readyChart("server", series),
       ),
       historyChart(Number(params.days ?? DAYS_USUAL), history.days, history.today, params),

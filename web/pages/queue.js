@@ -1,4 +1,4 @@
-import { get, nameOf, part } from "../api.js";
+import { get, ifAllowed, nameOf, part } from "../api.js";
 import { h } from "../dom.js";
 import { age, ago, count, rate, span } from "../format.js";
 import { changeAll } from "../operation.js";
@@ -19,6 +19,7 @@ import {
 import { findTopErrors, topErrors } from "./errors.js";
 import { clear, remove, turnPause } from "./queues.js";
 import { args, jobLink, priority } from "./jobs.js";
+import { lastChange } from "../parts/actions.js";
 import { limitsText } from "../parts/limits.js";
 import {
   chartSection,
@@ -27,7 +28,9 @@ import {
   readyChart,
   speedChart,
   speedsOf,
+  withoutRange,
 } from "../parts/series.js";
+import { loadMoment, momentSection } from "../parts/moment.js";
 import { servedBy } from "../parts/served.js";
 
 const LIMIT = 50;
@@ -76,6 +79,7 @@ function about(queue) {
     queue.wait_p50_s !== null && ["Waits", times(queue.wait_p50_s, queue.wait_p95_s)],
     queue.run_p50_s !== null && ["Runs", times(queue.run_p50_s, queue.run_p95_s)],
     ["Workers", servedBy(queue)],
+    lastChange(queue.last_change),
     queue.throttle && [
       "Limits",
       [
@@ -118,18 +122,20 @@ export default {
   title: "Queue",
   titleOf: ({ args: [name] }, data) => data?.queue.name ?? name,
   async load({ args: [name], params }, signal) {
-    const { cursor, span: _, ...more } = params;
-    const [queue, series, page, errors] = await Promise.all([
+    const { cursor, ...more } = withoutRange(params);
+    const series = loadSeries(params, { queue: nameOf(name) }, signal);
+    const [queue, recorded, page, errors, moment] = await Promise.all([
       get(`queues/${part(name)}`, more, { signal }),
-      loadSeries(params, { queue: nameOf(name) }, signal),
+      series,
       get("jobs", { state: "ready", queue: nameOf(name), cursor, limit: LIMIT }, { signal }),
-      findTopErrors({ queue: nameOf(name) }, signal),
+      ifAllowed("errors", () => findTopErrors({ queue: nameOf(name) }, signal)),
+      series.then((all) => loadMoment(nameOf(name), all, signal)),
     ]);
-    return { queue, series, page, errors };
+    return { queue, series: recorded, page, errors, moment };
   },
-  render(ctx, { queue, series, page: { jobs, next }, errors }) {
+  render(ctx, { queue, series, page: { jobs, next }, errors, moment }) {
     const { cursor } = ctx.params;
-    const actions = ctx.isReadOnly
+    const actions = !ctx.mayOperate(queue.name)
       ? []
       : [
           button(queue.is_paused ? "Resume" : "Pause", () => turnPause(ctx, queue), {
@@ -169,10 +175,11 @@ export default {
       ),
       about(queue),
       charts(ctx, queue.name, series),
+      momentSection(queue.name, series, moment),
       h("h2", {}, "Next in line"),
       list,
       pager(`queues/${part(queue.name)}`, ctx.params, next),
-      topErrors(errors, { queue: queue.name }),
+      errors && topErrors(errors, { queue: queue.name }),
     ];
   },
 };

@@ -7,7 +7,7 @@ import { link, replace } from "../route.js";
 import { choices } from "../parts/series.js";
 import {
   act,
-  acts,
+  actsOn,
   ask,
   button,
   empty,
@@ -150,8 +150,9 @@ function row(ctx, queue, units) {
     speed(queue.processed_per_s, units.processed),
     speed(queue.failed_per_s, units.failed, "bad"),
     figure(queue.recent?.some(Boolean) ? spark(queue.recent, "good") : none()),
-    acts(
+    actsOn(
       ctx,
+      name,
       act1(queue.is_paused ? "Resume" : "Pause", turnPause, "pause", "small"),
       others,
     ),

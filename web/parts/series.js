@@ -1,16 +1,18 @@
 // The recent past of the server, of a queue, a type or an error, as charts.
-import { get } from "../api.js";
+import { get, serverNow } from "../api.js";
 import { chart } from "../chart.js";
 import { h } from "../dom.js";
 import { plural, rate, short, shownTime, span } from "../format.js";
-import { link, path, replace } from "../route.js";
-import { section } from "../ui.js";
+import { go, link, params as inAddress, path, replace } from "../route.js";
+import { notice, section } from "../ui.js";
+import { fromChosenZone, inChosenZone, zoneAt } from "../zone.js";
 import { ACTIONS } from "./actions.js";
 
 /** Spans that the server records: name, in words. */
 const SPANS = [
   ["15m", "15 min"],
   ["1h", "1 h"],
+  ["8h", "8 h"],
   ["24h", "24 h"],
   ["7d", "7 d"],
   ["30d", "30 d"],
@@ -19,6 +21,19 @@ const SPANS = [
 /** The span that the address asks for. */
 export const spanOf = ({ span: wanted }) =>
   SPANS.some(([name]) => name === wanted) ? wanted : SPANS[0][0];
+
+/** The time that the address asks for instead, in milliseconds since 1970; null: it does not. */
+export function rangeOf({ from, to }) {
+  const range = [Number(from), Number(to)];
+  return range[0] > 0 && range[1] > range[0] ? range : null;
+}
+
+/** The parameters of the address that are not the charts'. */
+export const withoutRange = ({ span: _, from: __, to: ___, ...rest }) => rest;
+
+/** The same page with charts of that time. */
+const linkTo = ([from, to]) =>
+  link(path(), { ...withoutRange(inAddress()), from: Math.floor(from), to: Math.ceil(to) });
 
 /** Links of which one is chosen; `all` are [value, text]. `usual` is not in the address. */
 export const choices = (label, name, all, chosen, params, usual = all[0][0]) =>
@@ -42,16 +57,70 @@ export const choices = (label, name, all, chosen, params, usual = all[0][0]) =>
   );
 
 const spanChoice = (params) =>
-  choices("Time that the charts show", "span", SPANS, spanOf(params), params);
+  choices(
+    "Time that the charts show",
+    "span",
+    SPANS,
+    rangeOf(params) ? null : spanOf(params),
+    withoutRange(params),
+    null,
+  );
+
+/** Twice the time, up to now. */
+function zoomedOut([from, to]) {
+  const end = Math.min(to + (to - from) / 2, serverNow());
+  return [end - 2 * (to - from), end];
+}
+
+/** Two times in the chosen zone. They are left alone while somebody edits them. */
+function rangeForm(range, { ends_at: end, interval_s: step, failed }) {
+  const last = Date.parse(end);
+  const shown = range ?? [last - Math.max(1, failed.length) * step * MS, last];
+  const zone = zoneAt(new Date(shown[1]));
+  const field = (name, title, ms) =>
+    h(
+      "label",
+      {},
+      `${title} (${zone}) `,
+      h("input", {
+        type: "datetime-local",
+        name,
+        step: "1",
+        required: true,
+        value: inChosenZone(new Date(ms)).join("T"),
+      }),
+    );
+  const send = (event) => {
+    event.preventDefault();
+    const data = new FormData(event.target);
+    const wanted = ["from", "to"].map((name) => fromChosenZone(data.get(name)));
+    if (wanted[0] < wanted[1]) go(linkTo(wanted));
+    else notice("The end must be later than the start.", "bad");
+  };
+  return h(
+    "details",
+    { class: "range", "data-live": `range ${range} ${zone}` },
+    h("summary", {}, "Choose a time"),
+    h(
+      "form",
+      { onsubmit: send },
+      field("from", "From", shown[0]),
+      field("to", "To", shown[1]),
+      h("button", { type: "submit" }, "Show"),
+    ),
+  );
+}
 
 const CHANGES_MAX = 100;
 const MARKS_LISTED = 5;
 
 /** The series, with what people have changed meanwhile, and when the server was started. */
 export async function loadSeries(params, of, signal) {
+  const range = rangeOf(params);
+  const within = range && { since_ms: range[0], until_ms: range[1] };
   const [series, { changes, next }] = await Promise.all([
-    get("series", { span: spanOf(params), ...of }, { signal }),
-    get("activity", { limit: CHANGES_MAX }, { signal }),
+    get("series", { ...(within ?? { span: spanOf(params) }), ...of }, { signal }),
+    get("activity", { limit: CHANGES_MAX, refused: "0", ...within }, { signal }),
   ]);
   const begin = Date.parse(series.ends_at) - series.failed.length * series.interval_s * MS;
   const marks = changes
@@ -95,7 +164,7 @@ const readyJobs = (of) => () => [
 ];
 
 /** "Pause queue mail" */
-function nameOf({ action, target }) {
+export function nameOf({ action, target }) {
   return [ACTIONS[action] ?? action, target].filter(Boolean).join(" ");
 }
 
@@ -128,20 +197,27 @@ function one(name, title, { times, step_s: step, marks }, lines, format, key = t
     title,
     null,
     times.length === 0
-      ? h("p", { class: "empty" }, `The first point appears within ${span(step)}.`)
+      ? h(
+          "p",
+          { class: "empty" },
+          rangeOf(inAddress())
+            ? "Nothing was recorded then."
+            : `The first point appears within ${span(step)}.`,
+        )
       : chart(`${name}/${key}`, {
           times,
           marks,
           series: lines,
           format,
           step_s: step,
+          zoom: (from, to) => go(linkTo([from * MS, to * MS])),
           summary: `${title}, ${plural(times.length, "point")}. At the end: ${now.join(", ")}.`,
         }),
   );
 }
 
 /** The ends of the intervals of a series, in seconds. */
-function timesOf({ ends_at: end, interval_s: step, failed }) {
+export function timesOf({ ends_at: end, interval_s: step, failed }) {
   const last = Date.parse(end) / MS;
   return failed.map((_, i) => last - (failed.length - 1 - i) * step);
 }
@@ -154,15 +230,25 @@ const timeline = (series) => ({
 });
 
 /** The charts of a page, the choice of the time that they show, and what was changed meanwhile. */
-export const chartSection = (params, series, ...content) =>
-  h(
+export function chartSection(params, series, ...content) {
+  const range = rangeOf(params);
+  return h(
     "section",
     // By its key it is found again where the page before it has changed.
     { class: "charts", "data-key": "charts" },
-    h("div", { class: "head" }, h("h2", {}, "The last"), spanChoice(params)),
+    h(
+      "div",
+      { class: "head" },
+      range && h("h2", {}, range.map(shownTime).join(" to ")),
+      range && h("a", { href: linkTo(zoomedOut(range)) }, "Zoom out"),
+      range ? h("span", { class: "dim" }, "or the last") : h("h2", {}, "The last"),
+      spanChoice(params),
+      rangeForm(range, series),
+    ),
     content,
     marksOf(series),
   );
+}
 
 /** `speeds` are as `speedsOf` makes them: numbers per second. Types have none enqueued. */
 export const speedChart = (name, title, speeds, of = {}) =>

@@ -12,7 +12,7 @@ export function servedBy({ workers, watchers, is_served: isServed, reserved }) {
   if (watchers > 0) said.push(said.length > 0 && ", ", `${count(watchers)} watching`);
   if (said.length > 0) return said;
   if (isServed) return "clients without a wid";
-  return reserved > 0 ? "all busy" : "none";
+  return reserved > 0 ? `none asked within a minute, ${count(reserved)} running` : "none";
 }
 
 /** The names of a worker's queues in a row. The server sends the first 20. */

@@ -1,5 +1,6 @@
 // Who has changed what.
 import assert from "node:assert/strict";
+import { text } from "node:stream/consumers";
 import { accessibleCases } from "../axe.js";
 import { faktory, row } from "../helpers.js";
 
@@ -45,6 +46,48 @@ export const cases = [
       await pause.getByRole("link", { name: "queues/mail" }).waitFor();
       await row(page, "Pause queue").getByText("web UI").waitFor();
       await row(page, "Pause queue").getByText("127.0.0.1").waitFor();
+    },
+  },
+  {
+    title: "changes are filtered and exported, and a queue and a job tell their last one",
+    async run(test) {
+      const { page, server } = test;
+      await fill(test);
+      await page.goto(`${server.base}queues/mail`);
+      await page.getByRole("button", { name: "Pause" }).click();
+      await page.locator("dialog").getByRole("button", { name: "Pause" }).click();
+      await page.getByText("paused by web UI").waitFor();
+      const { jobs } = await server.api("jobs?state=ready");
+      const killed = await fetch(`${server.base}api/v1/jobs/${jobs[0].id}/kill`, {
+        method: "POST",
+        headers: { Authorization: `Basic ${btoa("ana:any")}` },
+      });
+      assert.equal(killed.status, 200);
+      await page.goto(`${server.base}jobs/${jobs[0].id}`);
+      await page.getByText("killed by ana").waitFor();
+      await page.goto(`${server.base}activity`);
+      await page.getByLabel("Action").selectOption({ label: "Pause queue" });
+      await row(page, "MUTATE").waitFor({ state: "detached" });
+      await row(page, "Pause queue").last().waitFor();
+      assert.match(page.url(), /action=queues%2Fpause/);
+      const download = page.waitForEvent("download");
+      await page.getByRole("link", { name: "Export as NDJSON" }).click();
+      const lines = await text(await (await download).createReadStream());
+      assert.equal(JSON.parse(lines).action, "queues/pause");
+    },
+  },
+  {
+    title: "refused attempts are listed with their number",
+    flags: ["--web-read-only"],
+    async run(test) {
+      const { page, server } = test;
+      await page.goto(`${server.base}activity`);
+      const refused = await fetch(`${server.base}api/v1/queues/mail/pause`, { method: "POST" });
+      assert.equal(refused.status, 403);
+      await row(page, "Pause queue").getByText("refused", { exact: true }).waitFor();
+      await page.getByLabel("Outcome").selectOption("0");
+      await row(page, "Pause queue").waitFor({ state: "detached" });
+      await row(page, "Server started").waitFor();
     },
   },
 ];

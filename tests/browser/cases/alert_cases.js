@@ -22,11 +22,11 @@ async function fill(test) {
   const client = await faktory(test);
   await client.push("mail-0001", "SendMail", "mail");
   await client.command("QUEUE", "PAUSE mail");
-  const isPending = async () => {
+  const holds = async () => {
     const { alerts } = await test.server.api("alerts");
-    return alerts[0].conditions[0].state === "pending";
+    return alerts[0].conditions[0].state !== "ok";
   };
-  await until(isPending, "the condition holds", 400);
+  await until(holds, "the condition holds", 400);
 }
 
 export const cases = [
@@ -64,7 +64,7 @@ export const cases = [
       assert.equal((await server.api("alerts")).alerts[0].silenced_until, null);
       await test.open("activity");
       for (const words of ["Silence alert", "Test alert", "End silence of alert"])
-        await page.getByText(words, { exact: true }).waitFor();
+        await page.getByRole("cell", { name: words, exact: true }).waitFor();
     },
   },
 ];

@@ -1,6 +1,7 @@
 // Charts of the server and of queues.
 import assert from "node:assert/strict";
 import { accessibleCases } from "../axe.js";
+import { Faktory } from "../clients.js";
 import { beanstalk, faktory, gone, row, until } from "../helpers.js";
 
 /** Runs two jobs of a queue, and waits until the server has recorded them. */
@@ -233,6 +234,94 @@ export const cases = [
       assert.ok(!page.url().includes("#"));
       await page.getByRole("link", { name: "30 d", exact: true }).click();
       await page.getByText("The first point appears within 4 h.").first().waitFor();
+    },
+  },
+  {
+    title: "a time is chosen by the pointer or by dates, is in the address, and zooms out",
+    async run(test) {
+      await recordBoth(test);
+      const { page } = test;
+      await test.open("queues/mail");
+      const speeds = chart(page, "Jobs per second");
+      await speeds.locator("svg").waitFor();
+      const box = await speeds.locator("svg").boundingBox();
+      const at = (part) => [box.x + box.width * part, box.y + box.height / 2];
+      await page.mouse.move(...at(0.3));
+      await page.mouse.down();
+      await page.mouse.move(...at(0.6));
+      await page.mouse.move(...at(0.9));
+      await speeds.locator("rect.selected").waitFor({ state: "attached" });
+      await page.mouse.up();
+      await page.waitForURL(/queues\/mail\?from=\d+&to=\d+$/);
+      const length = () => {
+        const { searchParams: params } = new URL(page.url());
+        return params.get("to") - params.get("from");
+      };
+      const before = length();
+      assert.equal(await page.locator(".then").count(), 0);
+      await page.getByRole("link", { name: "Zoom out" }).click();
+      await until(() => length() > 1.9 * before, "twice the time");
+      await page.getByText("Choose a time").click();
+      const [from, to] = ["From (UTC)", "To (UTC)"].map((name) => page.getByLabel(name));
+      await from.fill("2020-01-01T10:00:01");
+      await to.fill("2020-01-01T09:00:01");
+      await page.getByRole("button", { name: "Show", exact: true }).press("Enter");
+      await page.getByText("The end must be later than the start.").waitFor();
+      await to.fill("2020-01-01T11:00:01");
+      await to.press("Enter");
+      await page.getByRole("heading", { name: /2020-01-01 10:00:01 UTC to .* 11:00:01 UTC/ })
+        .waitFor();
+      await page.getByText("Nothing was recorded then.").first().waitFor();
+      await page.getByRole("link", { name: "15 min", exact: true }).click();
+      await speeds.locator("svg").waitFor();
+      assert.match(page.url(), /queues\/mail\?span=15m$/);
+    },
+  },
+  {
+    title: "a point of a queue says what happened then",
+    async run(test) {
+      await recordBoth(test);
+      const { page } = test;
+      await test.open("queues/mail");
+      await findLink(chart(page, "Jobs per second"), "Failed jobs, dead");
+      const then = page.locator("section", {
+        has: page.getByRole("heading", { name: /^From .* to / }),
+      });
+      await then.getByRole("link", { name: "Timeout 1 (dead)" }).waitFor();
+      await then.getByText("Queue latency").waitFor();
+      await then.getByRole("link", { name: "Timeout 1 (dead)" }).click();
+      await row(page, "SendMail").waitFor();
+      await page.goBack();
+      await findLink(chart(page, "Jobs per second"), "Completed jobs");
+      await then.getByRole("link", { name: "box:7" }).waitFor();
+      await page.getByRole("button", { name: "Forget this point" }).first().click();
+      await gone(then);
+    },
+  },
+  {
+    title: "a deploy is marked, and the chart of the overview survives a restart",
+    async run(test) {
+      const client = await faktory(test, "worker-1");
+      const { page, server } = test;
+      await client.push("mail-0001", "SendMail", "mail");
+      await client.command("ACK", { jid: (await client.fetch("mail")).jid });
+      const points = async () => (await server.api("trend")).samples.length;
+      // A point comes every two seconds, and labels are looked at every five.
+      const enough = (await points()) + 5;
+      await until(async () => (await points()) >= enough, "the first labels are known", 800);
+      const deployed = async () =>
+        (await server.api("activity")).changes.some(({ action }) => action === "workers/deploy");
+      assert.equal(await deployed(), false);
+      const next = await Faktory.open(server.faktory, "worker-2", ["v2"]);
+      test.clients.push(next);
+      await until(deployed, "a deploy", 400);
+      await test.open("");
+      await page.locator(".marks").getByText("New worker labels: v2").waitFor();
+      const before = await points();
+      server.process.kill("SIGTERM");
+      await server.ended;
+      await server.start();
+      await until(async () => (await points()) >= before, "the points are there");
     },
   },
   {

@@ -1,7 +1,7 @@
 // Jobs that have ended.
 import assert from "node:assert/strict";
 import { accessibleCases } from "../axe.js";
-import { beanstalk, faktory, gone, row } from "../helpers.js";
+import { beanstalk, faktory, find, gone, row } from "../helpers.js";
 
 /** One job that was done, one that was dropped, and one that was deleted. */
 async function fill(test) {
@@ -77,17 +77,13 @@ export const cases = [
       await client.push("mail-00012", "SendMail", "mail", [2]);
       const { page } = test;
       await test.open("");
-      const find = page.getByRole("searchbox", { name: /Find a job/ });
-      await find.fill("mail-00012");
-      await find.press("Enter");
+      await find(page, "mail-00012");
       await row(page, "SendMail").waitFor();
       await page.getByText("Exact match.").waitFor();
-      await find.fill("drop-0001");
-      await find.press("Enter");
+      await find(page, "drop-0001");
       await page.getByText(/Failed and dropped .*, on box:7\.$/).waitFor();
       await page.getByRole("link", { name: "Also show jids with this prefix" }).click();
-      await find.fill("nobody-1");
-      await find.press("Enter");
+      await find(page, "nobody-1");
       await page.getByText(/No job with exactly this jid has ended since /).waitFor();
     },
   },

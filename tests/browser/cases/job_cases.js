@@ -63,6 +63,22 @@ export const cases = [
     },
   },
   {
+    title: "a job links to the one that it was pushed again as, and that one to it",
+    async run(test) {
+      const client = await faktory(test, "worker-1");
+      await client.push("dies-0001", "Dies", "mail", [2], { retry: -1 });
+      await client.fail("mail", "KeyError", "no key");
+      const { page } = test;
+      await test.open("jobs/1");
+      await page.getByRole("button", { name: "Push again…" }).click();
+      await page.getByRole("button", { name: "Push the job" }).click();
+      await page.locator(".facts").getByRole("link", { name: "job 2" }).click();
+      await page.getByText("Pushed again from").waitFor();
+      await page.locator(".facts").getByRole("link", { name: "job 1" }).click();
+      await page.getByText("Pushed again as").waitFor();
+    },
+  },
+  {
     title: "the jid is copied, and a command that pushes the job",
     async run(test) {
       const client = await faktory(test, "worker-1");

@@ -7,6 +7,7 @@ import {
   counts,
   faktory,
   fill,
+  find,
   gone,
   row,
   turnFields,
@@ -334,8 +335,7 @@ export const cases = [
       );
       const { page } = test;
       await test.open("");
-      await page.getByLabel("Find a job by number or jid").fill("whole-001");
-      await page.keyboard.press("Enter");
+      await find(page, "whole-001");
       await page.getByRole("link", { name: /Whole/ }).click();
       await page.locator(".json.number", { hasText: "18446744073709551617" }).waitFor();
       await page.locator(".json.number", { hasText: "1e400" }).waitFor();

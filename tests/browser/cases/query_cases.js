@@ -1,7 +1,7 @@
 // The line in which jobs are searched.
 import assert from "node:assert/strict";
 import { violations } from "../axe.js";
-import { faktory, fill, gone, row, turnFields, until } from "../helpers.js";
+import { faktory, fill, find, gone, row, turnFields, until } from "../helpers.js";
 
 const line = (page) => page.getByLabel("Query", { exact: true });
 
@@ -50,7 +50,8 @@ export const cases = [
       await row(page, "Dies").waitFor();
       for (const [text, problem] of [
         ["colour:red", "There is no filter “colour”."],
-        ["-type:Dies", "Filters cannot be negated: remove “-type:Dies”"],
+        ["-colour:red", "There is no filter “colour”."],
+        ["attempts:3", "Write attempts> instead of attempts:"],
         ["age:1h", "Write age> instead of age:"],
         ["type:", "type: has no value"],
       ]) {
@@ -69,6 +70,36 @@ export const cases = [
       await other.getByRole("alert").waitFor();
       assert.deepEqual(await violations(other), []);
       await axe.close();
+    },
+  },
+  {
+    title: "a query negates, compares and has alternatives, and is changed all at once",
+    async run(test) {
+      const { client } = await fill(test);
+      await client.push("more-0001", "More", "broken", [], { retry: -1 });
+      await client.fail("broken", "Timeout", "after 5 s");
+      const { page } = test;
+      await test.open("jobs?state=dead");
+      await row(page, "Dies").waitFor();
+      await search(page, "state:dead -error:timeout attempts>0");
+      await gone(row(page, "More"));
+      await row(page, "Dies").waitFor();
+      assert.match(page.url(), /state=dead&q=-error%3Atimeout\+attempts%3E0$/);
+      await page.reload();
+      await untilValue(line(page), "state:dead -error:timeout attempts>0");
+      await search(page, "state:dead type:More OR error:KeyError failed<1h");
+      await row(page, "More").waitFor();
+      await row(page, "Dies").waitFor();
+      await search(page, "state:dead attempts>99 OR failed>1h");
+      await page.getByText("No dead job matches.").waitFor();
+      await search(page, "state:dead -type:Dies");
+      await gone(row(page, "Dies"));
+      await page.getByRole("button", { name: "Delete all that match" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Delete 1 job" }).click();
+      await page.getByText("1 job was deleted.").waitFor();
+      assert.equal((await test.server.api("jobs?state=dead")).jobs[0].type, "Dies");
+      await search(page, `state:dead ${"-type:A ".repeat(33)}`);
+      await page.getByText("a query has at most 32 filters").waitFor();
     },
   },
   {
@@ -105,22 +136,63 @@ export const cases = [
       for (const [text, address] of [
         ["broken", /queues\/broken$/],
         ["Finished", /types\/Finished$/],
-        ["KeyError", /errors\?match=KeyError$/],
+        ["KeyError", /errors\/[\da-f]{16}$/],
         ["jane@example.com", /jobs\?state=any&text=jane%40example.com$/],
         ["CrmSync", /jobs\?state=any&type=CrmSync$/],
         ["finish", /types\/Finished$/],
         ["BROK", /queues\/broken$/],
-        ["key", /errors\?match=key$/],
+        ["key", /errors\/[\da-f]{16}$/],
         ["CrmS", /jobs\?state=any&type=CrmS\*$/],
         ["Billing::Charge", /jobs\?state=any&id=Billing%3A%3ACharge$/],
         ["nothing", /jobs\?state=any&id=nothing$/],
       ]) {
-        await page.getByLabel("Find a job").fill(text);
-        await page.keyboard.press("Enter");
+        await find(page, text);
         await page.waitForURL(address);
       }
       await page.getByRole("link", { name: "Search for “nothing” in bodies" }).click();
       await page.waitForURL(/text=nothing$/);
+    },
+  },
+  {
+    title: "the palette finds pages and actions by the keyboard alone, and axe finds nothing in it",
+    async run(test) {
+      await fill(test);
+      const { page, context, server } = test;
+      const { keyboard } = page;
+      const search = page.getByRole("dialog", { name: "Search" });
+      await test.open("queues/mail");
+      await page.getByRole("heading", { name: "mail" }).waitFor();
+      await find(page, "retrying");
+      await page.waitForURL(/jobs\?state=retrying$/);
+      await row(page, "Fails").waitFor();
+      await page.goBack();
+      await page.getByRole("button", { name: "Pause", exact: true }).waitFor();
+      await keyboard.press("/");
+      await keyboard.type("pau");
+      await search.getByRole("option", { name: "Pause Action", selected: true }).waitFor();
+      await keyboard.press("Enter");
+      await page.getByRole("dialog", { name: "Pause mail" }).waitFor();
+      await keyboard.press("Escape");
+      await keyboard.press("Control+k");
+      await search.getByRole("option", { name: "Overview Page" }).waitFor();
+      await keyboard.press("Escape");
+      await gone(search);
+      await keyboard.press("Control+k");
+      await keyboard.type("m");
+      await search.getByRole("option", { name: "mail Queue" }).waitFor();
+      const at = () => search.getByRole("option", { selected: true }).innerText();
+      const first = await at();
+      await keyboard.press("ArrowDown");
+      assert.notEqual(await at(), first);
+      await keyboard.press("ArrowUp");
+      assert.equal(await at(), first);
+      const axe = await context.browser().newContext({ bypassCSP: true, reducedMotion: "reduce" });
+      const other = await axe.newPage();
+      await other.goto(server.base);
+      await other.getByRole("button", { name: "Search" }).click();
+      await other.getByRole("option", { name: "Overview Page" }).waitFor();
+      assert.deepEqual(await violations(other), []);
+      await axe.close();
     },
   },
   {
@@ -129,8 +201,7 @@ export const cases = [
       await fill(test);
       const { page } = test;
       await test.open("");
-      await page.getByLabel("Find a job").fill("error:timeout");
-      await page.keyboard.press("Enter");
+      await find(page, "error:timeout");
       await row(page, "Fails").waitFor();
       assert.match(page.url(), /jobs\?state=any&error=timeout$/);
     },

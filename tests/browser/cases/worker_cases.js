@@ -22,6 +22,11 @@ export async function pretend({ page }, wid) {
         json.workers = [...json.workers, { ...STUCK, wid, stuck_since: ago(23) }];
     }),
   );
+  await page.route(`**/api/v1/workers/${wid}`, (route) =>
+    change(route, (json) => {
+      json.stuck_since = ago(23);
+    }),
+  );
   await page.route("**/api/v1/overview", (route) =>
     change(route, (json) => {
       const text = "is likely stuck: 6 jobs, none finished for 23 min";
@@ -63,6 +68,7 @@ export const cases = [
       const item = page.locator(".attention li", { hasText: "Worker box:7 is likely stuck" });
       await item.getByRole("link", { name: "box:7" }).click();
       await page.waitForURL(/workers\/worker-2$/);
+      await page.getByText("No job has finished for 23 min.").waitFor();
     },
   },
   {
