@@ -5,7 +5,7 @@ import json
 import os
 import time
 
-from . import libraries
+from . import image, libraries
 from .build import codename
 
 TOOLCHAIN = ("libc6-dev", "linux-libc-dev", "libstdc++-", "libgcc-")
@@ -27,10 +27,13 @@ def bill_of(build, artefact):
     loaded = set(libraries.owners(libraries.loaded_libraries(build.program).values()).values())
     headers = set(libraries.owners(libraries.compiled_headers(build.folder)).values())
     compiled = {each for each in headers if not each.name.startswith(TOOLCHAIN)}
-    brought = "DEPENDS_ON" if name.endswith(".deb") else "CONTAINS"
+    is_image = name.endswith(".image.tar")
+    if is_image:
+        loaded |= set(libraries.installed(image.OTHER_PACKAGES).values())
     relations = [("SPDXRef-DOCUMENT", "DESCRIBES", "SPDXRef-millrace")]
     for package in sorted(loaded):
-        kind = "DEPENDS_ON" if libraries.is_libc(package) else brought
+        is_outside = name.endswith(".deb") or libraries.is_libc(package) and not is_image
+        kind = "DEPENDS_ON" if is_outside else "CONTAINS"
         relations.append(("SPDXRef-millrace", kind, id_of(package)))
     relations += [("SPDXRef-millrace", "STATIC_LINK", id_of(each)) for each in sorted(compiled)]
     return {

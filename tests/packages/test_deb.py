@@ -95,6 +95,12 @@ class Deb(unittest.TestCase):
                 path = os.path.join(os.path.dirname(page), link)
                 self.assertTrue(os.path.lexists(path), f"{page}: {link}")
 
+    def test_pages_for_developers_are_left_out(self):
+        listed = self.listed()
+        self.assertIn("/usr/share/doc/millrace/docs/README.md", listed)
+        for each in ("internals", "tests.csv", "CONTRIBUTING"):
+            self.assertEqual([path for path in listed if each in path], [])
+
     def newer(self):
         """The same package with a higher version."""
         tree = os.path.join(self.folder, "tree")

@@ -19,7 +19,6 @@ from making import libraries  # noqa: E402
 from packing import content, json_of, make, why_not  # noqa: E402
 from program import environment  # noqa: E402
 
-CONTAINERFILE = os.path.join(ROOT, "packaging", "Containerfile")
 LIBC = {"libc.so.6", "libm.so.6", "libresolv.so.2"}
 LOADER = "/lib64/ld-linux-x86-64.so.2"
 # The loader asks /proc where the program is.
@@ -90,19 +89,6 @@ class Tarball(unittest.TestCase):
             client.close()
             server.terminate()
         self.assertEqual(server.returncode, 0)
-
-    def test_the_steps_of_the_image_make_a_server(self):
-        reason = sandbox.why_not()
-        if reason:
-            self.skipTest(f"no sandbox: {reason}")
-        brought = os.path.join(self.folder, "brought")
-        os.mkdir(brought)
-        for path in (CONTAINERFILE, self.path, "image.py", "containerfile.py"):
-            shutil.copy(os.path.join(HERE, path), brought)
-        tarball = f"/brought/{os.path.basename(self.path)}"
-        steps = ["python3", "/brought/image.py", "/brought/Containerfile", tarball]
-        done = sandbox.run(brought, steps)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def bring(self, root, path):
         target = root + path

@@ -35,6 +35,7 @@ readonly INSIDE='
 set -e
 home=$1
 shift
+mount --bind "$home/root" "$home/root" # buildah wants a root that is a mount
 mount --bind "$PWD" "$home/root/millrace"
 mount --bind "$home/build" "$home/root/millrace/build"
 mount --rbind /dev "$home/root/dev"
