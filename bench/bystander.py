@@ -25,7 +25,7 @@ from typing import Callable, Optional
 
 import arguments
 import heading
-import page
+import results
 import servers
 from client import Client
 from bystanders.features import BATCHES, Features, UNIQUE_ARGS_BYTES
@@ -343,9 +343,10 @@ def measure(server, events, options):
 
 
 def table(ours, theirs):
-    lines = ["| while | times | Millrace, longest, ms | of those that count (median) | p99 "
-             "| machine | beanstalkd, longest | of those that count (median) | p99 | machine "
-             "| floor | aim | |", f"|{'---|' * 13}"]
+    columns = "longest ms | counted (median) | p99 | machine"
+    lines = [f"| while | times | Millrace {columns.replace('| ', '| Millrace ')} "
+             f"| beanstalkd {columns.replace('| ', '| beanstalkd ')} | floor | aim | verdict |",
+             f"|{'---|' * 13}"]
     for title, waits in ours.items():
         peer = theirs[title].show() if title in theirs else "| | |"
         lines.append(f"| {title} | {waits.times()} | {waits.show()} | {peer} | {waits.goal()} |")
@@ -360,7 +361,7 @@ def main():
                         help="that an event counts, where it can be repeated; default: 3")
     parser.add_argument("--only", metavar="TEXT", default="",
                         help="only events with this text; not with --write")
-    options = page.read_options(parser)
+    options = results.read_options(parser)
     if options.only and options.write:
         parser.error("--only leaves out rows that --write needs")
     heading.refuse_memory(parser)
@@ -377,7 +378,7 @@ def main():
     text = "\n".join(lines + table(ours, theirs))
     print(text)
     if options.write:
-        page.write("bystander", text)
+        results.write("bystander", text)
 
 
 if __name__ == "__main__":

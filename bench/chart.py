@@ -1,13 +1,13 @@
-"""Draws docs/images/benchmark.svg from the table of docs/performance.md, and nothing else."""
+"""Draws benchmark.svg in docs/internals/performance from the data file beside it."""
 
 import html
 import os
 import re
 
-import page
+import results
 from rows import ROWS
 
-CHART = os.path.join(os.path.dirname(page.PAGE), "images", "benchmark.svg")
+CHART = os.path.join(results.FOLDER, "benchmark.svg")
 # A million a second would leave nothing of the other bars to be seen. The chart shows peers.
 LEFT_OUT = {"put-pipelined", "fwp-fetch"}
 
@@ -20,17 +20,12 @@ TOP = 58
 OURS, PEER, TEXT, FAINT = "#0b7285", "#adb5bd", "#212529", "#5c636a"
 
 
-def per_second(text, row, server):
-    """The figure of that server in the row's own table."""
-    details = text.split(f"### {row.title}\n", 1)[1].split("### ", 1)[0]
-    return int(re.search(rf"^\| {re.escape(server)} \| ([\d,]+)", details, re.MULTILINE)
-               .group(1).replace(",", ""))
-
-
-def figures(text):
+def figures():
     """(title, [(server, operations a second)]) of each row that is drawn, ours first."""
+    measured = {(each["work"], each["server"]): int(each["operations/s"].split()[0])
+                for each in results.rows("bench-servers")}
     return [(row.title.removesuffix(": throughput"),
-             [(server, per_second(text, row, server)) for server, _ in (row.ours, row.peer)])
+             [(server, measured[row.title, server]) for server, _ in (row.ours, row.peer)])
             for row in ROWS if row.figure == "per_second" and row.name not in LEFT_OUT]
 
 
@@ -46,23 +41,22 @@ def bar(y, server, value, scale, colour):
             label(BARS_X + width + 6, y + 14, f"{value:,}  {server}", 12)]
 
 
-def measured_on(text):
-    """Day, machine and versions, from the line above the table."""
-    parts = " ".join(text.split("\n\n")[0].split()).split("; ")
+def measured_on():
+    """Day, machine and versions."""
+    parts = results.about("bench").split("; ")
     versions = [part for part in parts if re.match(r"(millrace|beanstalkd|Faktory) ", part)]
     return f"{parts[0]}, {parts[1]}: {', '.join(versions)}"
 
 
-def draw(text):
-    """The picture of that part of the page."""
-    shown = figures(text)
+def draw():
+    shown = figures()
     scale = BARS_WIDTH / max(value for _, bars in shown for _, value in bars)
     height = TOP + ROW_HEIGHT * len(shown) + 8
     lines = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
              f'viewBox="0 0 {WIDTH} {height}" font-family="system-ui, sans-serif">',
              '<rect width="100%" height="100%" fill="#ffffff"/>',
              label(BARS_X, 26, "Operations per second (more is better)", 16, weight="bold"),
-             label(BARS_X, 46, measured_on(text), 12, FAINT)]
+             label(BARS_X, 46, measured_on(), 12, FAINT)]
     for index, (title, bars) in enumerate(shown):
         y = TOP + ROW_HEIGHT * index + 18
         lines.append(label(BARS_X, y, title, 13, weight="bold"))
@@ -73,7 +67,7 @@ def draw(text):
 
 def write():
     with open(CHART, "w", encoding="utf-8") as file:
-        file.write(draw(page.read("bench")))
+        file.write(draw())
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import arguments
-import page
+import results
 import servers
 from goal import GOAL_JOBS
 
@@ -29,7 +29,7 @@ def main():
     parser = arguments.Parser("all", __doc__)
     parser.add_argument("--jobs", type=arguments.positive, default=GOAL_JOBS,
                         help=f"of size and bystander; default: {GOAL_JOBS}")
-    options = page.read_options(parser)
+    options = results.read_options(parser)
     jobs = ["--jobs", str(options.jobs)]
     write = ["--write"] if options.write else []
     here = os.path.dirname(os.path.abspath(__file__))

@@ -1,5 +1,5 @@
-"""Counts the instructions of each operation of the core, and compares them with the table in
-docs/performance.md: what costs more than that fails.
+"""Counts the instructions of each operation of the core, and compares them with those in
+docs/internals/performance: what costs more than that fails.
 """
 
 import os
@@ -10,7 +10,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import arguments
-import page
+import results
 
 PART = "instructions"
 # Of what the table says. One program counts the same each time, and within 0.5 % wherever its heap
@@ -61,13 +61,8 @@ def packages():
 
 
 def table(counts):
-    lines = [f"{packages()}:", "", "| operation | instructions |", "|---|---|"]
+    lines = [packages(), "", "| operation | instructions |", "|---|---|"]
     return "\n".join(lines + [f"| {name} | {number:,} |" for name, number in counts.items()])
-
-
-def read_table(text):
-    rows = re.findall(r"^\| (.+) \| ([\d,]+) \|$", text, re.MULTILINE)
-    return {name: int(number.replace(",", "")) for name, number in rows}
 
 
 def judge(name, counts, expected):
@@ -83,41 +78,40 @@ def judge(name, counts, expected):
     return change <= TOLERANCE, verdict
 
 
-def compare(counts, text):
+def compare(counts):
     """Answers how many operations failed."""
-    expected = read_table(text)
+    expected = {row["operation"]: int(row["instructions"]) for row in results.rows(PART)}
     failed = 0
     for name in dict.fromkeys([*counts, *expected]):
         is_ok, verdict = judge(name, counts, expected)
         failed += not is_ok
         print(f"{'ok' if is_ok else 'FAILED'} {name}: {verdict}")
     if failed:
-        explain(text)
+        explain()
     print(f"{len(counts.keys() | expected.keys()) - failed} passed, {failed} failed")
     return failed
 
 
-def explain(text):
-    print(f"More than {TOLERANCE:.0%} above the table in docs/performance.md fails. If it is worth "
-          "it, write the table anew: ./dev bench instructions --write")
-    before = " ".join(text.split(":\n")[0].split())
+def explain():
+    print(f"More than {TOLERANCE:.0%} above the table in {results.path(PART)} fails. If it is "
+          "worth it, write the table anew: ./dev bench instructions --write")
+    before = results.about(PART)
     if before != packages():
         print(f"The table was made with\n  {before}\nand this is\n  {packages()}")
 
 
 def main():
     parser = arguments.Parser("instructions", __doc__)
-    parser.add_argument("--write", action="store_true", help="into docs/performance.md")
+    parser.add_argument("--write", action="store_true", help="into docs/internals/performance")
     options = parser.parse_args()
     arguments.build("instructions")
     counts = measure()
     if options.write:
-        page.write(PART, table(counts))
-    text = page.read(PART)
-    if not text.startswith(platform.machine()):
-        print(f"{table(counts)}\nThe table in docs/performance.md is of other processors.")
+        results.write(PART, table(counts))
+    if not results.about(PART).startswith(platform.machine()):
+        print(f"{table(counts)}\nThe table in {results.path(PART)} is of other processors.")
         return
-    sys.exit(1 if compare(counts, text) else 0)
+    sys.exit(1 if compare(counts) else 0)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import arguments
 import heading
-import page
+import results
 import servers
 from client import Client
 from loading import load
@@ -217,18 +217,18 @@ def main():
                         help="default: 100000; beanstalkd gets a tenth of them")
     parser.add_argument("--rounds", type=arguments.positive, default=3,
                         help="of cycles; default: 3")
-    options = page.read_options(parser)
+    options = results.read_options(parser)
     arguments.build("millrace", "load")
     servers.raise_descriptor_limit(2 * options.connections + 1000)
     lines = [heading.heading(f"`--volatile`; {options.rounds} rounds of cycles; a cycle is put, "
                              "reserve and delete; µs are processor time of the server. The "
                              f"floor is {SHARE_PERCENT_MAX} % of a core for all connections, and "
                              f"{BYTES_MAX:,} bytes for each"),
-             "", "| what | Millrace | beanstalkd | |", "|---|---|---|---|"]
+             "", "| what | Millrace | beanstalkd | verdict |", "|---|---|---|---|"]
     text = "\n".join(lines + [f"| {' | '.join(row)} |" for row in measure(options)])
     print(text)
     if options.write:
-        page.write("many", text)
+        results.write("many", text)
 
 
 if __name__ == "__main__":

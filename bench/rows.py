@@ -69,7 +69,7 @@ ROWS = [
     Row("fwp-cycle", "PUSH + FETCH + ACK, 50 connections: throughput", DURABLE, FAKTORY,
         {"work": "push-cycle", "connections": 50, "operations": 50_000},
         "per_second", at_least(10, 20), others=[VOLATILE, LEAST], protocol="faktory"),
-    # With --strict-fetch a FETCH waits as all replies did before decision 57.
+    # With --strict-fetch a FETCH waits for its own reservation, like all other replies.
     Row("fwp-fetch", "PUSH + FETCH + ACK, 50 connections, both synced: throughput", DURABLE, STRICT,
         {"work": "push-cycle", "connections": 50, "seconds": 4},
         "per_second", at_least(1.2, 1.4), protocol="faktory"),

@@ -14,7 +14,7 @@ import sys
 import arguments
 import chart
 import heading
-import page
+import results
 import servers
 from loading import load
 from rows import FAKTORY, LEAST, ROWS, SYNCED
@@ -83,7 +83,7 @@ def show_ratio(row, middle, rounds):
 
 def summary(measured):
     """A line for each row: (row, reports)."""
-    lines = ["", "| work | ratio | | floor | aim | |", "|---|---|---|---|---|---|"]
+    lines = ["", "| work | servers | ratio | floor | aim | verdict |", "|---|---|---|---|---|---|"]
     for row, reports in measured:
         ratio, rounds = ratios_to_peer(row, reports, row.ours[0])
         lines.append(f"| {row.title} | `{row.ours[0]}` / `{row.peer[0]}` "
@@ -116,7 +116,7 @@ def read_options():
     parser.add_argument("row", nargs="*", default=[],
                         help=f"{', '.join(names)}; without: all of them")
     parser.add_argument("--rounds", type=arguments.positive, default=3, help="default: 3")
-    options = page.read_options(parser)
+    options = results.read_options(parser)
     if unknown := set(options.row) - set(names):
         parser.print_help(sys.stderr)
         print(file=sys.stderr)
@@ -155,7 +155,7 @@ def main():
     text = "\n".join(lines)
     print(text)
     if options.write:
-        page.write("bench", text)
+        results.write("bench", text)
         chart.write()
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import arguments
 import heading
-import page
+import results
 import servers
 from client import Client
 from goal import GOAL_JOBS, at_most
@@ -134,10 +134,11 @@ def main():
                         default=[BODY_BYTES, 129, 200],
                         help="the first with all jobs, the others with a tenth of them; "
                         "default: 128 129 200")
-    options = page.read_options(parser)
+    options = results.read_options(parser)
     arguments.build("millrace", "load")
     lines = [heading.heading("`--volatile`; restart with a journal"), "",
-             "| what | Millrace | beanstalkd | floor | aim | |", "|---|---|---|---|---|---|"]
+             "| what | Millrace | beanstalkd | floor | aim | verdict |",
+             "|---|---|---|---|---|---|"]
     first, *others = options.body_bytes
     rows = measure_size(options.jobs, first, True)
     rows.append(measure_restart(options.jobs, first))
@@ -146,7 +147,7 @@ def main():
     text = "\n".join(lines + [f"| {row} |" for row in rows])
     print(text)
     if options.write:
-        page.write("size", text)
+        results.write("size", text)
 
 
 if __name__ == "__main__":

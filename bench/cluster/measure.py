@@ -19,7 +19,7 @@ from engines import POSTGRES, nats_program
 # Those of bench.
 import arguments
 import heading
-import page
+import results
 import servers
 from goal import GOAL_JOBS, Goal, at_least, at_most
 from loading import load
@@ -240,7 +240,7 @@ def read_options():
     parser.add_argument("--before", metavar="PATH",
                         help="an earlier program that `fetch` compares with; default: this one "
                         "with --strict-fetch")
-    options = page.read_options(parser, free=("before",))
+    options = results.read_options(parser, free=("before",))
     if unknown := set(options.part) - set(PARTS):
         parser.error(f"no such part: {', '.join(sorted(unknown))}")
     if options.before and not shutil.which(options.before):
@@ -274,7 +274,7 @@ def main():
     options = read_options()
     arguments.build("millrace", "load")
     lines = [heading.heading(*settings(options))]
-    table = ["", "| what | measured | floor | aim | |", "|---|---|---|---|---|"]
+    table = ["", "| what | measured | floor | aim | verdict |", "|---|---|---|---|---|"]
     more = []
     for name in options.part:
         print(name, file=sys.stderr)
@@ -286,7 +286,7 @@ def main():
     text = "\n".join(lines + table + more)
     print(text)
     if options.write:
-        page.write("cluster", text)
+        results.write("cluster", text)
 
 
 if __name__ == "__main__":

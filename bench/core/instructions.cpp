@@ -257,6 +257,7 @@ std::uint64_t list_page() {
   const http::Series series;
   const http::FailureSeries failures;
   const http::StuckWorkers stuck;
+  const http::Fleet fleet;
   http::Alerts alerts;
   http::Site site{.broker = world.broker,
                   .format = world.format,
@@ -266,8 +267,10 @@ std::uint64_t list_page() {
                   .series = series,
                   .failures = failures,
                   .stuck = stuck,
+                  .fleet = fleet,
                   .alerts = alerts};
-  const http::Request request{.path = "/api/v1/jobs",
+  const http::Request request{.caller = access::Caller::everybody(),
+                              .path = "/api/v1/jobs",
                               .params = {{"state", "ready"}, {"queue", "default"}}};
   http::Response response;
   {

@@ -172,7 +172,7 @@ struct World {
   Broker broker;
   beanstalk::Service beanstalk_service{broker, format, {}, now};
   faktory::Service faktory_service{broker, format, {}, now};
-  std::unique_ptr<Session> beanstalk = beanstalk_service.open();
+  std::unique_ptr<Session> beanstalk = beanstalk_service.open(access::Caller::everybody());
   std::unique_ptr<Session> faktory = faktory_service.open();
 };
 

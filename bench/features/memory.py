@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 import arguments  # noqa: E402
 import heading  # noqa: E402
-import page  # noqa: E402
+import results  # noqa: E402
 import servers  # noqa: E402
 from client import Client  # noqa: E402
 from goal import at_most  # noqa: E402
@@ -62,7 +62,7 @@ def main():
     parser.add_argument("--jobs", type=arguments.positive, default=JOBS, help=f"default: {JOBS}")
     parser.add_argument("--batches", type=arguments.positive, default=BATCHES,
                         help=f"default: {BATCHES}")
-    options = page.read_options(parser)
+    options = results.read_options(parser)
     arguments.build("millrace", "load")
     plain, _ = grown(lambda client: client.push_all(options.jobs, job_with("other_for1")))
     unique, _ = grown(lambda client: client.push_all(options.jobs, job_with("unique_for")))
@@ -71,7 +71,7 @@ def main():
     lock = (unique - plain) / options.jobs
     batch = (size - length) / options.batches
     text = "\n".join([
-        heading.heading("`--volatile`"), "", "| what | bytes | floor | aim | |",
+        heading.heading("`--volatile`"), "", "| what | bytes | floor | aim | verdict |",
         "|---|---|---|---|---|",
         f"| {options.jobs:,} locks: each, beyond a plain job | {lock:.0f} "
         f"| {LOCK.columns(lock)} |",
@@ -80,7 +80,7 @@ def main():
         f"| {FINISHED:,} finished jobs: each | {finished:.0f} | | | |"])
     print(text)
     if options.write:
-        page.write("features", text)
+        results.write("features", text)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 import arguments  # noqa: E402
 import heading  # noqa: E402
-import page  # noqa: E402
+import results  # noqa: E402
 import servers  # noqa: E402
 from client import BATCH, Client  # noqa: E402
 from goal import at_most  # noqa: E402
@@ -102,7 +102,7 @@ def main():
                         help=f"of cron; default: {ENTRIES}")
     parser.add_argument("--seconds", type=arguments.positive, default=SECONDS,
                         help=f"within which all of it is due; default: {SECONDS}")
-    options = page.read_options(parser)
+    options = results.read_options(parser)
     arguments.build("millrace")
     with tempfile.TemporaryDirectory(prefix="millrace-bench-") as folder:
         config = os.path.join(folder, "cron.toml")
@@ -117,13 +117,13 @@ def main():
             client.close()
     text = "\n".join([
         heading.heading("`--sync always`"), "",
-        "| how late | p50, ms | p99, ms | longest, ms | floor | aim | |",
+        "| how late | p50, ms | p99, ms | longest, ms | floor | aim | verdict |",
         "|---|---|---|---|---|---|---|",
         row(f"{len(cron):,} runs of {options.entries:,} cron entries", cron),
         row(f"removal of {options.jobs:,} expired jobs within {options.seconds} s", expiry)])
     print(text)
     if options.write:
-        page.write("timers", text)
+        results.write("timers", text)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""What bench/ measures with, in Python: the page that is written, and what is refused."""
+"""What bench/ measures with, in Python: the files that are written, and what is refused."""
 
 import argparse
 import io
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -18,7 +19,7 @@ import bystander  # noqa: E402
 import chart  # noqa: E402
 import goal  # noqa: E402
 import lateness  # noqa: E402
-import page  # noqa: E402
+import results  # noqa: E402
 import run  # noqa: E402
 import rows  # noqa: E402
 import servers  # noqa: E402
@@ -34,47 +35,81 @@ def tell(script, *options, **environment):
     return done.returncode, done.stderr
 
 
-class Page(unittest.TestCase):
+TEXT = """2026-11-29; `--volatile`; a line that is
+broken.
+
+| work | servers | ratio |
+|---|---|---|
+| put, 1,000 connections | `millrace` / `beanstalkd` | **1,234.5** (1,230 to 1,240) |
+
+### put, 1,000 connections
+
+| server | a second |
+|---|---|
+| millrace | 1,234 |
+| beanstalkd |  |
+"""
+
+
+class Results(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        self.path = os.path.join(folder.name, "page.md")
-        with open(self.path, "w") as file:
-            file.write("a\n<!-- x: begin -->\nold\n<!-- x: end -->\nb\n")
-        patch = mock.patch.object(page, "PAGE", self.path)
+        self.folder = folder.name
+        patch = mock.patch.object(results, "FOLDER", self.folder)
         patch.start()
         self.addCleanup(patch.stop)
 
-    def test_a_part_is_written_and_the_rest_stays(self):
-        page.write("x", "new\nlines")
-        with open(self.path) as file:
-            self.assertEqual(file.read(),
-                             "a\n<!-- x: begin -->\nnew\nlines\n<!-- x: end -->\nb\n")
-        self.assertEqual(os.listdir(os.path.dirname(self.path)), ["page.md"])
+    def test_tables_are_written_as_csv(self):
+        results.write("bench", TEXT)
+        self.assertEqual(results.lines("bench"), [
+            "# ./dev bench --write",
+            "# 2026-11-29; --volatile; a line that is broken.",
+            "work,servers,ratio",
+            '"put, 1,000 connections",millrace / beanstalkd,1234.5 (1230 to 1240)',
+        ])
+        self.assertEqual(results.lines("bench-servers")[2:], [
+            "work,server,a second",
+            '"put, 1,000 connections",millrace,1234',
+            '"put, 1,000 connections",beanstalkd,',
+        ])
+        self.assertEqual(sorted(os.listdir(self.folder)), ["bench-servers.csv", "bench.csv"])
 
-    def test_long_lines_are_broken_but_those_of_tables(self):
-        row = "| " + "a " * page.COLUMNS + "|"
-        self.assertEqual(page.filled(f"{'word ' * 30}end\n\n{row}"),
-                         f"{' '.join(['word'] * 22)}\n{'word ' * 8}end\n\n{row}")
+    def test_a_file_is_read(self):
+        results.write("size", TEXT.split("###")[0])
+        self.assertEqual(results.about("size"), "2026-11-29; --volatile; a line that is broken.")
+        self.assertEqual(results.rows("size"), [
+            {"work": "put, 1,000 connections", "servers": "millrace / beanstalkd",
+             "ratio": "1234.5 (1230 to 1240)"}])
 
-    def test_the_chart_is_that_of_the_page(self):
-        mock.patch.stopall()
+
+class Measured(unittest.TestCase):
+    """What is in docs/internals/performance."""
+
+    def page(self):
+        with open(f"{results.FOLDER}.md", encoding="utf-8") as file:
+            return file.read()
+
+    def test_the_chart_is_that_of_the_data(self):
         with open(chart.CHART, encoding="utf-8") as file:
-            self.assertEqual(file.read(), chart.draw(page.read("bench")),
-                             "run bench/chart.py")
+            self.assertEqual(file.read(), chart.draw(), "run bench/chart.py")
 
-    def test_the_chart_has_the_figures_of_the_table(self):
-        mock.patch.stopall()
-        figures = dict(chart.figures(page.read("bench")))
-        self.assertEqual(len(figures), 7)
-        for bars in figures.values():
-            for server, value in bars:
-                self.assertIn(f"| {server} | {value:,} ", page.read("bench"))
+    def test_the_chart_has_all_rows_that_are_drawn(self):
+        self.assertEqual(len(chart.figures()), 7)
 
-    def test_every_part_of_the_page_is_there(self):
-        mock.patch.stopall()
-        for name in ("bench", "size", "bystander", "many", "cluster", "instructions"):
-            self.assertIn("|", page.split(name)[1])
+    def test_the_page_links_to_every_file(self):
+        linked = re.findall(r"\(performance/([\w-]+)\.csv\)", self.page())
+        files = [name for name in os.listdir(results.FOLDER) if name.endswith(".csv")]
+        self.assertEqual(sorted(linked), sorted(name.removesuffix(".csv") for name in files))
+        for name in linked:
+            self.assertTrue(all(None not in {*row, *row.values()} for row in results.rows(name)))
+
+    def test_the_page_names_every_goal_that_was_missed(self):
+        page = self.page().replace("`", "")
+        for name in ("bench", "size", "bystander", "many", "cluster", "features", "timers"):
+            for title, *_, verdict in map(dict.values, results.rows(name)):
+                if verdict == "missed":
+                    self.assertTrue(f"| {title} |" in page, title)
 
 
 class Refused(unittest.TestCase):
@@ -84,7 +119,7 @@ class Refused(unittest.TestCase):
         self.assertEqual(said.splitlines()[-1].split(";")[0], expected)
 
     def test_a_table_that_would_not_be_whole(self):
-        usual = "--write is for the table of the page: leave {} as it is by default"
+        usual = "--write is for the whole table: leave {} as it is by default"
         self.check("./dev bench: " + usual.format("row"), "run.py", "put-cpu", "--write")
         self.check("./dev bench: " + usual.format("rounds"), "run.py", "--rounds=1", "--write")
         for name in ("size", "bystander"):

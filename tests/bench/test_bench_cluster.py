@@ -110,7 +110,7 @@ class Refused(unittest.TestCase):
                    NATS_SERVER="/nowhere")
 
     def test_a_table_that_would_not_be_whole(self):
-        self.check("--write is for the table of the page: leave times as it is by default",
+        self.check("--write is for the whole table: leave times as it is by default",
                    "--write", "--times=5")
 
 

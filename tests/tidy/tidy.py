@@ -27,17 +27,18 @@ SENTENCE_WORDS_MAX = 16  # the median of a page
 # Which folders of src a folder may include, besides itself.
 FOLDERS = {
     "base": set(),
+    "access": {"base"},
     "core": {"base"},
     "cron": {"base", "core/model"},
     "journal": {"base", "core"},
-    "beanstalk": {"base", "core"},
-    "faktory": {"base", "core"},
-    "http": {"base", "core"},
+    "beanstalk": {"base", "access", "core"},
+    "faktory": {"base", "access", "core"},
+    "http": {"base", "access", "core"},
     "engines": {"base", "core", "journal"},
     "client": {"base"},
     "cli": {"base", "http/kit", "client"},
-    "server": {"base", "core", "journal", "beanstalk", "faktory", "http", "engines", "cron", "cli", "client"},
-    "tools": {"base", "core", "journal", "beanstalk", "faktory", "http", "engines", "cron", "cli", "client", "server"},
+    "server": {"base", "access", "core", "journal", "beanstalk", "faktory", "http", "engines", "cron", "cli", "client"},
+    "tools": {"base", "access", "core", "journal", "beanstalk", "faktory", "http", "engines", "cron", "cli", "client", "server"},
 }
 
 # Library headers that a folder must not see. Server may see all.
@@ -48,6 +49,7 @@ JSON = r"(nlohmann|simdjson)\b"
 CRYPTO = r"openssl\b"
 LIBRARIES_BANNED = {
     "base": [SOCKETS, FILES, THREADS, r"nlohmann\b", CRYPTO, r"CLI\b", r"date/"],
+    "access": [SOCKETS, FILES, THREADS, JSON, CRYPTO, r"CLI\b"],
     "core": [SOCKETS, FILES, THREADS, JSON, CRYPTO, r"xxh", r"CLI\b", r"date/"],
     # It reads the system's zone files.
     "cron": [SOCKETS, FILES.replace("|fstream", ""), THREADS, JSON, CRYPTO, r"CLI\b"],
