@@ -17,7 +17,7 @@ struct Served {
 
   /// What a client that connects now is answered.
   std::string ask(std::string_view bytes) {
-    const auto session = service.open();
+    const auto session = service.open(access::Caller::everybody());
     session->start(now);
     session->receive(bytes, now);
     std::string said = session->output();

@@ -59,7 +59,7 @@ class LoneSession {
   Ledger ledger;
   Broker broker{ledger, format, {}};
   beanstalk::Service service{broker, format, {}, now};
-  std::unique_ptr<Session> session = service.open();
+  std::unique_ptr<Session> session = service.open(access::Caller::everybody());
 };
 
 }  // namespace

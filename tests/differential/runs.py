@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import contextlib
+import csv
 import os
 import re
 import signal
@@ -13,7 +14,7 @@ from player import Player
 from transcript import read_transcript
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-COMPATIBILITY = os.path.join(ROOT, "docs", "compatibility.md")
+COMPATIBILITY = os.path.join(ROOT, "docs", "compatibility", "tests.csv")
 PROGRAM = os.path.abspath(os.environ.get("MILLRACE", "build/release/millrace"))
 
 # A transcript that moves the clock farther is left to the runs under a given clock.
@@ -52,11 +53,11 @@ def play_linked(name, play_all):
     return differences
 
 
-def compatibility_rows(protocol):
-    """The lines of tables in the section of docs/compatibility.md on the protocol."""
-    with open(COMPATIBILITY, encoding="utf-8") as file:
-        section = file.read().split(f"\n## {protocol}\n", 1)[1].split("\n## ", 1)[0]
-    return [line for line in section.splitlines() if line.startswith("|")]
+def named_in_compatibility(protocol):
+    """The transcripts of the protocol that the list of differences names."""
+    with open(COMPATIBILITY, encoding="utf-8", newline="") as file:
+        tests = [test for row in csv.DictReader(file) for test in row["tests"].split()]
+    return {test.partition("/")[2] for test in tests if test.startswith(f"{protocol}/")}
 
 
 def wait_for_server(server, is_listening):

@@ -2,8 +2,7 @@
 against Millrace called as `beanstalkd`.
 
 beanstalkd may differ where a transcript says `# Unlike beanstalkd...` above an expectation, and has
-to; the tables of docs/compatibility.md name these transcripts and no others. Millrace differs
-nowhere.
+to; docs/compatibility/tests.csv names these transcripts and no others. Millrace differs nowhere.
 """
 
 import functools
@@ -21,7 +20,7 @@ from keeper import start_kept  # noqa: E402
 from player import Process  # noqa: E402
 from runs import (  # noqa: E402
     Runs,
-    compatibility_rows,
+    named_in_compatibility,
     named_in_readme,
     play_linked,
     report,
@@ -72,12 +71,6 @@ def is_as_told(transcript, difference):
     return told is difference.step
 
 
-def named_in_tables():
-    """The transcripts that the tables on beanstalkd name in their last column."""
-    rows = compatibility_rows(PROTOCOL)
-    return {name for row in rows for name in re.findall(r"`beanstalk/([\w-]+)`", row)}
-
-
 @unittest.skipUnless(shutil.which("beanstalkd"), "beanstalkd is not installed")
 class BeanstalkdTest(unittest.TestCase):
     def test_it_differs_where_the_transcripts_say_so(self):
@@ -92,7 +85,7 @@ class BeanstalkdTest(unittest.TestCase):
 class CompatibilityTableTest(unittest.TestCase):
     def test_it_names_the_transcripts_that_beanstalkd_differs_in(self):
         told = {each.name for each in transcripts(PROTOCOL) if each.unlike()}
-        self.assertEqual(named_in_tables(), told)
+        self.assertEqual(named_in_compatibility(PROTOCOL), told)
 
 
 class CoverageTest(unittest.TestCase):

@@ -1,13 +1,12 @@
 """The transcripts of the Faktory protocol, played over sockets against the official program, where
 the environment variable FAKTORY_BIN names it, and against Millrace called as `faktory`.
 
-The official program may differ in the transcripts that the tables of docs/compatibility.md name, in
-no others. Millrace differs nowhere.
+The official program may differ in the transcripts that docs/compatibility/tests.csv names, in no
+others. Millrace differs nowhere.
 """
 
 import functools
 import os
-import re
 import subprocess
 import sys
 import unittest
@@ -20,7 +19,7 @@ from player import Process  # noqa: E402
 from ports import free_port  # noqa: E402
 from runs import (  # noqa: E402
     Runs,
-    compatibility_rows,
+    named_in_compatibility,
     named_in_readme,
     play_linked,
     report,
@@ -74,15 +73,10 @@ def play_all(program, is_expected):
     return runs.play_all(PROTOCOL)
 
 
-def named_in_tables():
-    rows = compatibility_rows("Faktory")
-    return {name for row in rows for name in re.findall(r"`faktory/([\w-]+)`", row)}
-
-
 @unittest.skipUnless(OFFICIAL, "FAKTORY_BIN does not name the official program")
 class OfficialTest(unittest.TestCase):
-    def test_it_differs_only_where_the_tables_say_so(self):
-        named = named_in_tables()
+    def test_it_differs_only_where_the_pages_say_so(self):
+        named = named_in_compatibility(PROTOCOL)
         chosen, left_out, differences = play_all(
             OFFICIAL, lambda transcript, got: got is None or transcript.name in named
         )
@@ -94,7 +88,8 @@ class OfficialTest(unittest.TestCase):
 
 class CompatibilityTableTest(unittest.TestCase):
     def test_it_names_transcripts_that_there_are(self):
-        self.assertEqual(named_in_tables() - {each.name for each in transcripts(PROTOCOL)}, set())
+        told = {each.name for each in transcripts(PROTOCOL)}
+        self.assertEqual(named_in_compatibility(PROTOCOL) - told, set())
 
 
 class CoverageTest(unittest.TestCase):

@@ -1,5 +1,6 @@
-"""The options and log events that docs/operations lists are those of the program."""
+"""What the tables of the pages list is what there is: options, log events, metrics, tests."""
 
+import csv
 import os
 import re
 import subprocess
@@ -11,8 +12,8 @@ from program import PROGRAM, ServerTest, environment
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
-def read(path):
-    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+def read(path, root=ROOT):
+    with open(os.path.join(root, path), encoding="utf-8") as file:
         return file.read()
 
 
@@ -74,6 +75,37 @@ class ManualTest(ServerTest):
         self.assertEqual(missing, [])
 
 
+PROTOCOLS = ("beanstalk", "faktory")
+COMPATIBILITY = ["docs/compatibility.md", *(f"docs/compatibility/{each}.md" for each in PROTOCOLS)]
+
+
+def differences(page):
+    """The subjects of the page's tables, as they are read."""
+    tables = re.findall(r"^\| subject \|.*\n\|[-|]+\|\n((?:\|.*\n)+)", read(page), re.MULTILINE)
+    cells = [line.split(" | ")[0] for table in tables for line in table.splitlines()]
+    subjects = [re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", cell).strip("| ") for cell in cells]
+    return [(page, subject) for subject in subjects if subject]
+
+
+class CompatibilityTest(unittest.TestCase):
+    def setUp(self):
+        with open(os.path.join(ROOT, "docs/compatibility/tests.csv"), newline="") as file:
+            self.rows = list(csv.DictReader(file))
+
+    def test_every_difference_has_its_tests_beside_the_page(self):
+        shown = [difference for page in COMPATIBILITY for difference in differences(page)]
+        listed = [(row["page"], row["subject"]) for row in self.rows]
+        self.assertEqual([each for each in listed if each[0] in COMPATIBILITY], shown)
+
+    def test_the_pages_and_tests_are_there(self):
+        for row in self.rows:
+            for path in [row["page"], *row["tests"].split()]:
+                if not path.startswith(("docs/", "tests/")):
+                    path = f"tests/transcripts/{path}.txt"
+                with self.subTest(row["subject"], path=path):
+                    self.assertTrue(os.path.exists(os.path.join(ROOT, path)))
+
+
 INSTALLED = {"node_modules", "target", "vendor", "venv", ".venv"}
 
 
@@ -92,9 +124,9 @@ def without_code(text):
     return re.sub(r"```.*?```|`[^`\n]*`", "code", text, flags=re.DOTALL)
 
 
-def links(page):
+def links(page, root=ROOT):
     """(path from the root, anchor or empty) of the links to our own files."""
-    targets = re.findall(r"\]\(([^)\s]+)\)", without_code(read(page)))
+    targets = re.findall(r"\]\(([^)\s]+)\)", without_code(read(page, root)))
     for target in targets:
         if not re.match(r"[a-z]+:", target):
             path, _, anchor = target.partition("#")
@@ -131,8 +163,9 @@ class PagesTest(unittest.TestCase):
             found = [page for page in pages() if os.path.exists(os.path.join(root, page))]
             self.assertIn("README.md", found)
             self.assertIn("docs/api.md", found)
+            self.assertEqual([page for page in found if page.startswith("docs/internals")], [])
             for page in found:
-                for path, _ in links(page):
+                for path, _ in links(page, root):
                     with self.subTest(page, link=path):
                         self.assertTrue(os.path.exists(os.path.join(root, path)))
 

@@ -19,9 +19,11 @@ struct Served {
   Broker broker{ledger, format, {.random_seed = 1}};
   Service service{broker, format, {.random = [] { return std::uint64_t{4711}; }}, now};
 
+  auto push(std::string_view json) { return service.push(json, now, access::Caller::everybody()); }
+
   /// Why a job that is pushed in parts is refused.
   PushRefusal put_long(std::string_view json) {
-    const std::unique_ptr<PushInParts> push = service.push_in_parts();
+    const std::unique_ptr<PushInParts> push = service.push_in_parts(access::Caller::everybody());
     if (const auto read = push->read(json); !read) return read.error();
     push->begin(now);
     push->make();
@@ -64,8 +66,8 @@ TEST_CASE("service: INFO says that the server is what it was told to be") {
 
 TEST_CASE("service: a pushed job is there, and a refused one is told in the words of PUSH") {
   Served served;
-  CHECK(served.service.push(kSmallJob, served.now));
-  const auto refused = served.service.push("{}", served.now);
+  CHECK(served.push(kSmallJob));
+  const auto refused = served.push("{}");
   CHECK(refused.error().text == "jobs must have a reasonable jid parameter");
   CHECK(refused.error().reason == PushRefusal::Reason::kInvalid);
 }
@@ -74,15 +76,14 @@ TEST_CASE("service: why a job is refused is told by a code, for long jobs too") 
   Served served;
   const std::string unique =
       R"({"jid":"12345678","jobtype":"T","args":[],"custom":{"unique_for":60}})";
-  CHECK(served.service.push(R"({"jid":"87654321","jobtype":"T","args":[],)"
-                            R"("custom":{"unique_for":60}})",
-                            served.now));
-  CHECK(served.service.push(unique, served.now).error().reason == PushRefusal::Reason::kNotUnique);
+  CHECK(served.push(R"({"jid":"87654321","jobtype":"T","args":[],)"
+                    R"("custom":{"unique_for":60}})"));
+  CHECK(served.push(unique).error().reason == PushRefusal::Reason::kNotUnique);
   CHECK(served.put_long(unique).reason == PushRefusal::Reason::kNotUnique);
   CHECK(served.put_long("{}").reason == PushRefusal::Reason::kInvalid);
   CHECK(served.put_long("{").reason == PushRefusal::Reason::kInvalid);
   served.broker.set_admission(Admission::kNoJobs);
-  CHECK(served.service.push(kSmallJob, served.now).error().reason == PushRefusal::Reason::kNoRoom);
+  CHECK(served.push(kSmallJob).error().reason == PushRefusal::Reason::kNoRoom);
   CHECK(served.put_long(kSmallJob).reason == PushRefusal::Reason::kNoRoom);
   served.service.drain();
   CHECK(served.put_long(kSmallJob).reason == PushRefusal::Reason::kStopping);
@@ -91,7 +92,7 @@ TEST_CASE("service: why a job is refused is told by a code, for long jobs too") 
 TEST_CASE("service: draining refuses pushes") {
   Served served;
   served.service.drain();
-  const auto refused = served.service.push(kSmallJob, served.now);
+  const auto refused = served.push(kSmallJob);
   CHECK(refused.error().reason == PushRefusal::Reason::kStopping);
   CHECK(refused.error().text == "shutdown in progress");
   CHECK(served.broker.view().orders().count(JobState::kReady) == 0);

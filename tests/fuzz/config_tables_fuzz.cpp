@@ -10,7 +10,6 @@
 #include "server/options/config.hpp"
 #include "server/options/config_file.hpp"
 #include "server/options/tables/statsd_options.hpp"
-#include "server/options/throttle_matcher.hpp"
 #include "server/options/throttle_options.hpp"
 #include "server/statsd.hpp"
 

@@ -21,8 +21,8 @@
 #include "http/kit/guard.hpp"
 #include "http/kit/input.hpp"
 #include "http/kit/text.hpp"
-#include "http/routes/job_filter.hpp"
 #include "http/routes/alerts.hpp"
+#include "http/routes/job_filter.hpp"
 #include "http/routes/site.hpp"
 
 namespace {
@@ -37,7 +37,9 @@ void check(bool holds) {
 /// A broker with jobs in several states, and the service over it.
 struct SampleWeb {
   SampleWeb() {
-    const auto push = [&](std::string_view json) { check(service.push(json, now).has_value()); };
+    const auto push = [&](std::string_view json) {
+      check(service.push(json, now, access::Caller::everybody()).has_value());
+    };
     push(R"({"jid":"job-00000001","jobtype":"Mail","queue":"mail","args":[1]})");
     push(R"({"jid":"job-00000002","jobtype":"Mail","args":[],"at":"2099-01-01T00:00:00Z"})");
     check(broker.put({.queue = "tube", .body = "\xff\x00"}, now).has_value());
@@ -56,6 +58,7 @@ struct SampleWeb {
   Series series;
   FailureSeries failures;
   StuckWorkers stuck;
+  Fleet fleet;
   Alerts alerts;
   Site site{
       .broker = broker,
@@ -66,12 +69,14 @@ struct SampleWeb {
       .series = series,
       .failures = failures,
       .stuck = stuck,
+      .fleet = fleet,
       .alerts = alerts,
       .facts = {},
       .traffic = [] { return TrafficFacts{}; },
-      .push = [this](std::string_view json, Time at) { return service.push(json, at); },
+      .push = [this](std::string_view json, Time at,
+                     const access::Caller& caller) { return service.push(json, at, caller); },
       .info = [this](Time at, QueueSizes sizes) { return service.info(at, std::move(sizes)); },
-      .push_in_parts = [this] { return service.push_in_parts(); },
+      .push_in_parts = [this](auto caller) { return service.push_in_parts(std::move(caller)); },
       .is_queue_name =
           [](std::string_view name, JobKind kind) {
             return faktory::is_queue_name(name) ||
@@ -84,7 +89,7 @@ struct SampleWeb {
 /// Method and path, then `name=value` of the query, then `name: value` headers, then a blank line
 /// and the body.
 Request read_request(std::string_view input) {
-  Request request;
+  Request request{.caller = access::Caller::everybody()};
   const std::string_view first = take_line(input);
   const std::size_t space = std::min(first.find(' '), first.size());
   request.method = first.substr(0, space);
@@ -152,7 +157,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_parsers(request);
   SampleWeb web;
   // What a guard refuses never comes further.
-  const auto refused = check(request, {.hosts = {"jobs.example"}});
+  const auto refused = check(request, {.hosts = {"jobs.example"}}, Login::kNone);
   if (refused) {
     check(refused->status >= 400);
     return 0;

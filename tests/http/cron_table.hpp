@@ -41,7 +41,7 @@ class CronTable final : public CronBoard {
     const Result<JobId, PushRefusal> pushed =
         service_.push(R"({"jid":")" + jid + R"(","jobtype":")" + entry.jobtype +
                           R"(","args":[],"queue":")" + entry.queue + "\"}",
-                      now);
+                      now, access::Caller::everybody());
     if (!pushed) return pushed.error();
     (void)broker_.cron().begin(id, 1, now);
     broker_.cron().note(

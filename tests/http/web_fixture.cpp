@@ -18,7 +18,10 @@ ReserveRequest request_for(std::string_view queue, Time wait_until) {
 }  // namespace
 
 Request request_of(const std::string& method, const std::string& target) {
-  Request request{.method = method, .target = target, .path = target.substr(0, target.find('?'))};
+  Request request{.method = method,
+                  .caller = access::Caller::everybody(),
+                  .target = target,
+                  .path = target.substr(0, target.find('?'))};
   std::string query = target.substr(std::min(target.find('?'), target.size() - 1) + 1);
   while (target.find('?') != std::string::npos && !query.empty()) {
     const std::string pair = query.substr(0, query.find('&'));
@@ -30,33 +33,36 @@ Request request_of(const std::string& method, const std::string& target) {
 }
 
 WebFixture::WebFixture()
-    : site{.broker = broker,
-           .format = format,
-           .bulks = bulks,
-           .cron = cron,
-           .trend = trend,
-           .series = series,
-           .failures = failures,
-           .stuck = stuck,
-           .alerts = alerts,
-           .facts = {.version = "1.2.3",
-                     .hostname = "web",
-                     .pid = 7,
-                     .instance = "first",
-                     .started_at = now,
-                     .options = {{"sync", "always"}}},
-           .traffic = [this] { return traffic; },
-           .cluster = [this] { return cluster; },
-           .push = [this](std::string_view json, Time at) { return service.push(json, at); },
-           .info = [this](Time at, QueueSizes sizes) { return service.info(at, std::move(sizes)); },
-           .push_in_parts = [this] { return service.push_in_parts(); },
-           .is_queue_name =
-               [](std::string_view name, JobKind kind) {
-                 return faktory::is_queue_name(name) ||
-                        (kind == JobKind::kBytes && beanstalk::is_tube_name(name));
-               },
-           .args_part = faktory::args_part,
-           .random = [] { return std::uint64_t{0xabc}; }},
+    : site{
+          .broker = broker,
+          .format = format,
+          .bulks = bulks,
+          .cron = cron,
+          .trend = trend,
+          .series = series,
+          .failures = failures,
+          .stuck = stuck,
+          .fleet = fleet,
+          .alerts = alerts,
+          .facts = {.version = "1.2.3",
+                    .hostname = "web",
+                    .pid = 7,
+                    .instance = "first",
+                    .started_at = now,
+                    .options = {{"sync", "always"}}},
+          .traffic = [this] { return traffic; },
+          .cluster = [this] { return cluster; },
+          .push = [this](std::string_view json, Time at,
+                         const access::Caller& caller) { return service.push(json, at, caller); },
+          .info = [this](Time at, QueueSizes sizes) { return service.info(at, std::move(sizes)); },
+          .push_in_parts = [this](auto caller) { return service.push_in_parts(std::move(caller)); },
+          .is_queue_name =
+              [](std::string_view name, JobKind kind) {
+                return faktory::is_queue_name(name) ||
+                       (kind == JobKind::kBytes && beanstalk::is_tube_name(name));
+              },
+          .args_part = faktory::args_part,
+          .random = [] { return std::uint64_t{0xabc}; }},
       worker_(broker.connect(session_)) {
   broker.watch_failures(&failures);
   CHECK(broker.workers().add(worker_,
@@ -64,8 +70,7 @@ WebFixture::WebFixture()
 }
 
 Response WebFixture::get(const std::string& target) {
-  Response response = ask(request_of("GET", target));
-  for (turns = 1; response.go_on; ++turns) response = response.go_on(now);
+  Response response = ask_all(request_of("GET", target));
   if (response.write_body) response.body = response.write_body();
   return response;
 }
@@ -104,7 +109,7 @@ JobId WebFixture::push(std::string_view jobtype, std::string_view queue, std::st
   const std::string json = R"({"jid":"job-)" + std::to_string(1000 + ++pushed_) +
                            R"(","jobtype":")" + std::string(jobtype) + R"(","queue":")" +
                            std::string(queue) + R"(","args":[1,"two"])" + std::string(more) + "}";
-  const Result<JobId, PushRefusal> id = service.push(json, now);
+  const Result<JobId, PushRefusal> id = service.push(json, now, access::Caller::everybody());
   REQUIRE_MESSAGE(id, id.error().text);
   return *id;
 }
@@ -126,9 +131,10 @@ void WebFixture::wait(std::string_view queue) {
   REQUIRE_FALSE(broker.reserve(worker_, request_for(queue, now + 2s), now));
 }
 
-JobId WebFixture::fail(std::string_view jobtype, std::string_view message, bool is_last) {
-  const JobId id = push(jobtype, "failing", is_last ? R"(,"retry":-1)" : "");
-  REQUIRE(fetch("failing") == id);
+JobId WebFixture::fail(std::string_view jobtype, std::string_view message, bool is_last,
+                       std::string_view queue) {
+  const JobId id = push(jobtype, queue, is_last ? R"(,"retry":-1)" : "");
+  REQUIRE(fetch(queue) == id);
   CHECK(broker.workers().fail(
       worker_, format.identify(*find(id)).jid,
       {.errtype = "Oops", .message = std::string(message), .backtrace = {"a:1"}}, now));

@@ -46,7 +46,8 @@ class WebFixture {
   JobId push(std::string_view jobtype, std::string_view queue = "default",
              std::string_view more = "");
   /// Pushes a job and lets a worker fail it; with `retry` 0 retries it is dead.
-  JobId fail(std::string_view jobtype, std::string_view message, bool is_last = false);
+  JobId fail(std::string_view jobtype, std::string_view message, bool is_last = false,
+             std::string_view queue = "failing");
   /// Reserves the next job of the queue for a worker.
   JobId fetch(std::string_view queue = "default");
   /// That worker waits for one.
@@ -72,6 +73,7 @@ class WebFixture {
   Series series;
   FailureSeries failures;
   StuckWorkers stuck;
+  Fleet fleet;
   Alerts alerts;
   TrafficFacts traffic;
   ClusterFacts cluster;

@@ -1,9 +1,8 @@
-#include "server/problem_period.hpp"
-
 #include <algorithm>
 #include <string>
 #include <string_view>
 
+#include "server/process/logging.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::server {

@@ -34,11 +34,18 @@ InMemoryServer::~InMemoryServer() {
   for (auto& [name, connection] : connections_) end_session(connection);
 }
 
-void InMemoryServer::connect(const std::string& name, Protocol protocol) {
+void InMemoryServer::set_users(const access::SharedUsers& users) {
+  beanstalk_.set_users(users);
+  faktory_.set_users(users);
+  come_to_rest();
+}
+
+void InMemoryServer::connect(const std::string& name, Protocol protocol, access::Caller caller) {
   auto [place, is_new] = connections_.try_emplace(name);
   CHECK(is_new);
-  Session& session = *(place->second.session =
-                           protocol == Protocol::kBeanstalk ? beanstalk_.open() : faktory_.open());
+  Session& session = *(place->second.session = protocol == Protocol::kBeanstalk
+                                                   ? beanstalk_.open(std::move(caller))
+                                                   : faktory_.open());
   session.start(now_);
   come_to_rest();
 }

@@ -43,8 +43,13 @@ class InMemoryServer {
   InMemoryServer(const InMemoryServer&) = delete;
   InMemoryServer& operator=(const InMemoryServer&) = delete;
 
-  /// The name must not be that of an earlier connection.
-  void connect(const std::string& name, Protocol protocol);
+  /// The name must not be that of an earlier connection. `caller`: of beanstalk clients, who have
+  /// no login.
+  void connect(const std::string& name, Protocol protocol,
+               access::Caller caller = access::Caller::everybody());
+
+  /// As a reload does.
+  void set_users(const access::SharedUsers& users);
 
   /// The client sends, in pieces of at most `cut` bytes (0: in one). What the session does not want
   /// yet waits, as in a socket. Nothing happens when the connection is closed.

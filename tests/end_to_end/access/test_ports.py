@@ -20,7 +20,7 @@ PLACES = {
     "IPv4": "0.0.0.0",
     "127.0.0.1": "127.0.0.1",
     "::1": "::1",
-    "the name's first IPv4 address, or else its first": "127.0.0.1",
+    "its first": "127.0.0.1",
 }
 
 

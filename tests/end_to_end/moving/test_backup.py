@@ -184,7 +184,7 @@ class StreamTest(BackupTest):
         refusal = r"log is missing, which .*newer needs: name the earlier"
         self.assert_refused(alone, refusal, status=1)
         self.assert_refused([PROGRAM, "restore", "/etc/passwd", "--to", self.path("alone")],
-                            "/etc/passwd is no backup: what is at offset 0 begins no file")
+                            "/etc/passwd is not a backup: what is at offset 0 begins no file")
         self.assertFalse(os.path.exists(self.path("alone")))
 
     def test_a_backup_since_one_that_is_not_there(self):
@@ -220,7 +220,7 @@ class ServedBackupTest(BackupTest):
         client = self.open(Beanstalk(self.server(data="back").start().beanstalk_address))
         self.assertEqual(client.reserve()[1], b"x")
         self.assert_refused([PROGRAM, "restore", self.path("data"), "--to", self.path("no")],
-                            "data/manifest is not there: this is no backup")
+                            "data/manifest is not there: this is not a backup")
 
 
 class KilledTest(BackupTest):

@@ -546,7 +546,7 @@ class RefusedTest(ExportTest):
         self.filled({"body": b"x"})
         other = self.other()
         self.assert_not_exported(beanstalk_url(other.faktory_address),
-                                 "is no beanstalk port; it says .HI")
+                                 "is not a beanstalk port; it says .HI")
         self.assertFalse(os.path.exists(self.path("data/export")))
         self.exported(beanstalk_url(other.beanstalk_address))
 

@@ -311,7 +311,8 @@ class RefusedTest(RedisTest):
         self.assert_not_imported(self.source, "Faktory has stored nothing there$")
         self.client.commands([("SADD", "queues", "default"), ("LPUSH", "queue:default", "{}"),
                               ("ZADD", "dead", 1, "{}")])
-        self.assert_not_imported(self.source, "no database of Faktory alone: .* like queue:default")
+        self.assert_not_imported(self.source,
+                                 "not a database of Faktory alone: .* like queue:default")
         self.client.commands([("DEL", "queue:default", "dead"), ("LPUSH", "dead", "x")])
         self.assert_not_imported(self.source, "the key dead is a list, and Faktory's is a zset$")
         self.client.commands([("FLUSHALL",), ("SET", "queues", "x")])
@@ -392,7 +393,7 @@ class RefusedTest(RedisTest):
         path = os.path.join(self.old, "faktory.rdb")
         for content in (b"", b"REDIS", b"REDIS\0\0\0\0", b"SQLite format 3\0", b"x" * 10_000):
             write(path, content)
-            self.assert_not_imported(path, r"faktory\.rdb: offset 0: this is no snapshot of Redis")
+            self.assert_not_imported(path, r"faktory\.rdb: offset 0: this is not a Redis snapshot")
         write(path, b"REDIS0099")
         told = r"faktory\.rdb: offset 5: Can't handle RDB format version 99: install "
         self.assert_not_imported(path, told)
@@ -431,7 +432,7 @@ class RefusedTest(RedisTest):
     def test_something_else_listens_there(self):
         other = self.server(data="other").start()
         host, port = other.beanstalk_address
-        self.assert_not_imported(f"redis://{host}:{port}", "this is no Redis: name the socket of")
+        self.assert_not_imported(f"redis://{host}:{port}", "this is not Redis: name the socket of")
         host, port = other.faktory_address
         self.assert_not_imported(f"redis://{host}:{port}", "this is the port of Faktory itself: ")
 

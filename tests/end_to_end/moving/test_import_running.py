@@ -221,7 +221,7 @@ class RefusedTest(RunningImportTest):
         self.addCleanup(server.close)
         address = server.getsockname()
         threading.Thread(target=answer_http, args=(server,), daemon=True).start()
-        self.assert_not_imported(url_of(address), "is no beanstalk port; it says HTTP/1.1 400")
+        self.assert_not_imported(url_of(address), "is not a beanstalk port; it says HTTP/1.1 400")
         server.close()
         self.assert_not_imported(url_of(address), "no connection: Connection refused")
 

@@ -76,6 +76,18 @@ class ClusterPage(SharedLogTest):
         self.assertIn("\nmillrace_nodes 2\n", text)
         self.assertIn("\nmillrace_leading 1\n", text)
 
+    def test_the_next_leader_knows_what_people_changed(self):
+        status, _ = self.webs[0].post("/api/v1/workers/quiet", {"all": True})
+        self.assertEqual(status, 200)
+        self.nodes[0].kill()
+        wait_until(lambda: leads(self.webs[1]) or leads(self.webs[2]), "another node leads")
+        web = self.webs[1] if leads(self.webs[1]) else self.webs[2]
+        taken, quieted, first = web.read("/api/v1/activity")["changes"]
+        self.assertEqual((taken["action"], first["action"]), ("server/lead",) * 2)
+        self.assertEqual(first["target"], "a")
+        self.assertEqual((quieted["action"], quieted["from"]), ("workers/quiet", "127.0.0.1"))
+        self.assertEqual(first["number"], 1)
+
     def test_a_report_with_a_wrong_signature_is_refused(self):
         headers = {"X-Millrace-Node": '{"node":"x","epoch":1}', "X-Millrace-Signature": "0" * 64}
         self.assertEqual(self.webs[0].request("POST", "/cluster/report", headers=headers)[0], 403)

@@ -23,11 +23,11 @@ PAGE = os.path.join(ROOT, "docs/operations/command-line.md")
 TOOLS_PAGE = os.path.join(ROOT, "docs/operations/tools.md")
 VERBS = "stats queues ls peek tail retry move kill delete pause resume push put fetch top".split()
 VERBS += "workers errors batches cron throttles dev doctor bench".split()
-VERBS += "health cluster types activity locks".split()
+VERBS += "health cluster types audit locks".split()
 DONE, REFUSED, USAGE, UNREACHABLE, NOT_UNIQUE = range(5)
 SECONDS_MAX = 120
 LIST_VERBS = ("stats", "queues", "workers", "errors", "ls ready", "ls completed")
-LIST_VERBS += ("batches", "cron", "throttles", "types", "activity", "locks")
+LIST_VERBS += ("batches", "cron", "throttles", "types", "audit", "locks")
 ODD_TYPES = ("李 明", "a/b?c#d%20&e", "..", "\x1b[31mred", "x" * 1000, "-dash", "one\ntwo", "[a,b]")
 ODD_TUBES = ("a/b;c$(d)+e", ".", "..", "x" * 200)
 

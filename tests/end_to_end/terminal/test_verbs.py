@@ -84,15 +84,15 @@ class ActionTest(CliTest):
         self.assertLess(counts["ready"], 5)
         self.refusal("retry", "1", "--spread=10m", status=USAGE)
 
-    def test_health_types_activity_and_a_cluster_of_one(self):
+    def test_health_types_audit_and_a_cluster_of_one(self):
         server = self.serve()
         self.assertEqual(self.cli("health"), "status      serving\n")
         self.fail_job(server, "dies-0001", retry=-1)
         self.assertRegex(self.cli("types"), r"(?m)^Test +1 +1 ")
         self.push("Mail", "[]", "-q", "mail")
         self.cli("pause", "mail")
-        self.assertRegex(self.cli("activity"), r"(?m)Z  \S+ +mail ")
-        self.assertEqual(self.json("activity", "--limit=1")["changes"][0]["target"], "mail")
+        self.assertRegex(self.cli("audit"), r"(?m)Z  \S+ +mail ")
+        self.assertEqual(self.json("audit", "--limit=1")["changes"][0]["target"], "mail")
         alone = self.run_cli("cluster")
         self.assertEqual((alone.returncode, alone.stdout), (DONE, ""))
         self.assertIn("does not use a shared log", alone.stderr)

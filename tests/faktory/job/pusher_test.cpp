@@ -16,7 +16,7 @@ struct Pushing {
   Pusher pusher{broker, format};
 
   std::optional<JobReason> refused(std::string_view json) {
-    const auto id = pusher.push(json, now);
+    const auto id = pusher.push(json, now, access::Caller::everybody());
     return id ? std::nullopt : std::optional(id.error().reason);
   }
 };
@@ -29,7 +29,7 @@ std::string job_in(const std::string& queue) {
 
 TEST_CASE("pusher: a pushed job is in its queue, in its stored form") {
   Pushing pushing;
-  const auto id = pushing.pusher.push(job_in("mail"), pushing.now);
+  const auto id = pushing.pusher.push(job_in("mail"), pushing.now, access::Caller::everybody());
   REQUIRE(id);
   const View& view = pushing.broker.view();
   const Job* job = view.jobs().find(*id);
@@ -104,8 +104,8 @@ TEST_CASE("pusher: a job put in two steps is the one that a single step puts") {
   REQUIRE(members);
   auto job = MadeJob::make(*members, pushing.pusher.terms(pushing.now));
   REQUIRE(job);
-  const auto first = pushing.pusher.put(job->job(), pushing.now);
-  const auto second = pushing.pusher.push(job_in("mail"), pushing.now);
+  const auto first = pushing.pusher.put(job->job(), pushing.now, access::Caller::everybody());
+  const auto second = pushing.pusher.push(job_in("mail"), pushing.now, access::Caller::everybody());
   REQUIRE(first);
   REQUIRE(second);
   const View& view = pushing.broker.view();

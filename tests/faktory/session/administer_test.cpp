@@ -8,12 +8,13 @@ namespace {
 /// The changes that were noted, the latest first: action, details, number.
 std::vector<std::string> noted(Broker& broker) {
   std::vector<std::string> changes;
-  broker.activity().each_before(
-      broker.activity().end(), [&](Activity::Number, const Change& change) {
-        changes.push_back(change.action + ": " + change.details + ": " +
-                          (change.changed ? std::to_string(*change.changed) : "?"));
-        return true;
-      });
+  const AuditLog& log = broker.activity().log();
+  log.each_before(log.end(), [&](AuditLog::Number, const Change& change) {
+    const bool is_counted = change.outcome == ChangeOutcome::kCounted;
+    changes.push_back(change.action + ": " + change.target + change.details + ": " +
+                      (is_counted ? std::to_string(change.count) : "?"));
+    return true;
+  });
   return changes;
 }
 
@@ -26,7 +27,7 @@ std::string from_of(std::string_view peer) {
   session->start(server.now());
   session->receive("HELLO {\"v\":2}\nFLUSH\n", server.now());
   std::string from;
-  server.broker().activity().each_before(2, [&](Activity::Number, const Change& change) {
+  server.broker().activity().log().each_before(2, [&](AuditLog::Number, const Change& change) {
     from = change.from;
     return true;
   });

@@ -2,12 +2,18 @@
 
 #include "http/web_fixture.hpp"
 #include "support/doctest.hpp"
+#include "support/users.hpp"
 
 namespace millrace::http {
 namespace {
 
+/// As a request without users goes through.
+std::optional<Response> checked(const Request& request, const GuardSettings& settings) {
+  return check(request, settings, login_of(request, settings));
+}
+
 int status_of(const Request& request, const GuardSettings& settings = {}) {
-  const auto refused = check(request, settings);
+  const auto refused = checked(request, settings);
   return refused ? refused->status : 200;
 }
 
@@ -18,9 +24,85 @@ Request with(Request request, const std::string& name, const std::string& value)
 
 }  // namespace
 
+TEST_CASE("guard: where there are users, a right login has a caller") {
+  const GuardSettings settings{.users = test::users_of({test::user_of_all("ana", {})})};
+  Request request = with(request_of("GET", "/"), "accept", "text/html");
+  CHECK(check(request, settings, Login::kNone)->status == 401);
+  CHECK(check(request, settings, Login::kWrong)->status == 401);
+  CHECK(check(request, settings, Login::kRight)->status == 401);
+  CHECK(check(request, settings, Login::kWrong)->body.find("your user name") != std::string::npos);
+  request.caller = test::caller_of(settings.users, "ana");
+  CHECK_FALSE(check(request, settings, Login::kRight).has_value());
+  CHECK(check(request, settings, Login::kNone)->status == 401);
+}
+
+TEST_CASE("guard: where there are users, a page of ours leads a browser to the form") {
+  const GuardSettings settings{.users = test::users_of({test::user_of_all("ana", {})})};
+  Request page = with(request_of("GET", "/queues/mail?state=dead"), "accept", "text/html");
+  page.prefix = "/mill";
+  const Response refused = check(page, settings, Login::kNone).value();
+  CHECK(refused.status == 401);
+  CHECK_FALSE(refused.headers.contains("WWW-Authenticate"));
+  CHECK(refused.body.find("content=\"0; url=/mill/login?to=%2Fqueues%2Fmail%3Fstate%3Ddead\"") !=
+        std::string::npos);
+
+  Request form = with(request_of("GET", "/login"), "accept", "text/html");
+  form.params = {{"to", "/a\"><script>"}};
+  Response shown = check(form, settings, Login::kNone).value();
+  CHECK(shown.status == 200);
+  CHECK(shown.body.find("action=\"/login?to=%2Fa%22%3E%3Cscript%3E\"") != std::string::npos);
+  harden(shown);
+  CHECK(shown.headers.at("Content-Security-Policy").find("form-action 'self';") !=
+        std::string::npos);
+  // A program is told by the status, and how to log in.
+  CHECK(
+      check(request_of("GET", "/"), settings, Login::kNone)->headers.contains("WWW-Authenticate"));
+}
+
+TEST_CASE("guard: the form to log in comes from our own page") {
+  const GuardSettings settings{.users = test::users_of({test::user_of_all("ana", {})})};
+  const Request form =
+      with(request_of("POST", "/login"), "content-type", "application/x-www-form-urlencoded");
+  const auto status = [&](const Request& request, Login login = Login::kNone) {
+    const auto refused = check(request, settings, login);
+    return refused ? refused->status : 200;
+  };
+  CHECK(status(form) == 200);
+  CHECK(status(with(form, "sec-fetch-site", "same-origin")) == 200);
+  CHECK(status(with(form, "sec-fetch-site", "same-site")) == 403);
+  CHECK(status(with(form, "sec-fetch-site", "cross-site")) == 403);
+  CHECK(status(with(form, "origin", "http://evil.example")) == 403);
+  CHECK(status(with(form, "origin", "null")) == 403);
+  CHECK(status(with(form, "content-type", "text/plain")) == 415);
+  CHECK(status(with(form, "content-encoding", "gzip")) == 415);
+  CHECK(status(form, Login::kTooMany) == 503);
+  CHECK(status(form, Login::kWrong) == 401);
+  CHECK(check(form, {.password = "secret"}, Login::kNone)->status == 401);
+}
+
+TEST_CASE("guard: a user whom the proxy alone knows is told so") {
+  const GuardSettings settings{.users = test::users_of({test::user_of_all("ana", {})})};
+  CHECK(check(request_of("GET", "/"), settings, Login::kNoUser)->status == 403);
+  CHECK_FALSE(check(request_of("GET", "/health"), settings, Login::kNoUser).has_value());
+}
+
+TEST_CASE("guard: whoever is logged in may log out, on a read-only port too") {
+  GuardSettings settings{.users = test::users_of({test::user_of_all("ana", {})})};
+  Request logout = request_of("POST", "/logout");
+  CHECK(check(logout, settings, Login::kNone)->status == 401);
+  logout.caller = test::caller_of(settings.users, "ana");
+  settings.is_read_only = true;
+  CHECK_FALSE(check(logout, settings, Login::kRight).has_value());
+  CHECK(check(with(logout, "sec-fetch-site", "cross-site"), settings, Login::kRight)->status ==
+        403);
+  Request other = request_of("POST", "/logout/x");
+  other.caller = logout.caller;
+  CHECK(check(other, settings, Login::kRight)->status == 403);
+}
+
 TEST_CASE("guard: a browser that knows no password shows a way to log in") {
   const Request page = with(request_of("GET", "/jobs"), "accept", "text/html,*/*;q=0.8");
-  const Response refused = check(page, {.password = "secret"}).value();
+  const Response refused = checked(page, {.password = "secret"}).value();
   CHECK(refused.status == 401);
   CHECK(refused.headers.contains("WWW-Authenticate"));
   CHECK(refused.type == "text/html; charset=utf-8");
@@ -33,7 +115,7 @@ TEST_CASE("guard: a browser with a wrong password is told that it is wrong, in t
   page.prefix = "/mill";
   const GuardSettings settings{.password = "secret"};
   const Response refused =
-      check(with(page, "authorization", "Basic OnNlY3JldHM="), settings).value();
+      checked(with(page, "authorization", "Basic OnNlY3JldHM="), settings).value();
   CHECK(refused.body.find("<h1>The password is wrong</h1>") != std::string::npos);
   CHECK(refused.body.find("href=\"/mill/assets/style.css\"") != std::string::npos);
   CHECK(status_of(request_of("GET", "/assets/style.css"), settings) == 200);
@@ -47,7 +129,7 @@ TEST_CASE("guard: the password for a page in a folder is asked for at the top") 
   Request page = with(request_of("GET", "/queues/a%2Fb?state=dead"), "accept", "text/html");
   page.path = "/queues/a/b";
   page.prefix = "/mill";
-  const Response login = check(page, settings).value();
+  const Response login = checked(page, settings).value();
   CHECK(login.status == 307);
   CHECK(login.headers.at("Location") == "/mill/login?to=%2Fqueues%2Fa%252Fb%3Fstate%3Ddead");
   // A program is told at once.
@@ -59,10 +141,10 @@ TEST_CASE("guard: the password for a page in a folder is asked for at the top") 
   back.prefix = "/mill";
   CHECK(status_of(back, settings) == 401);
   back.headers["authorization"] = "Basic OnNlY3JldA==";
-  CHECK(check(back, settings)->headers.at("Location") == "/mill/");
+  CHECK(checked(back, settings)->headers.at("Location") == "/mill/");
   const auto target_with = [&](const std::string& to) {
     back.params = {{"to", to}};
-    return check(back, settings)->headers.at("Location");
+    return checked(back, settings)->headers.at("Location");
   };
   CHECK(target_with("/queues/a%2Fb?state=dead") == "/mill/queues/a%2Fb?state=dead");
   back.prefix = "";
@@ -76,7 +158,7 @@ TEST_CASE("guard: the password for a page in a folder is asked for at the top") 
 TEST_CASE("guard: a script of a page is refused without the browser's dialog") {
   const Request request =
       with(request_of("GET", "/api/v1/overview"), "x-requested-with", "millrace");
-  const Response refused = check(request, {.password = "secret"}).value();
+  const Response refused = checked(request, {.password = "secret"}).value();
   CHECK(refused.status == 401);
   CHECK_FALSE(refused.headers.contains("WWW-Authenticate"));
 }
@@ -84,7 +166,7 @@ TEST_CASE("guard: a script of a page is refused without the browser's dialog") {
 TEST_CASE("guard: the password counts, the user name does not") {
   const GuardSettings settings{.password = "secret"};
   const Request request = request_of("GET", "/api/v1/overview");
-  const Response refused = check(request, settings).value();
+  const Response refused = checked(request, settings).value();
   CHECK(refused.status == 401);
   CHECK(refused.headers.at("WWW-Authenticate") == "Basic realm=\"Millrace\", charset=\"UTF-8\"");
   CHECK(refused.body == R"({"error":"a password is needed"})");
@@ -92,7 +174,7 @@ TEST_CASE("guard: the password counts, the user name does not") {
   CHECK(status_of(with(request, "authorization", "basic OnNlY3JldA=="), settings) == 200);
   CHECK(status_of(with(request, "authorization", "Basic YW55OnNlY3JldHM="), settings) == 401);
   const Request wrong = with(request, "authorization", "Basic !!!");
-  CHECK(check(wrong, settings)->body == R"({"error":"the password is wrong"})");
+  CHECK(checked(wrong, settings)->body == R"({"error":"the password is wrong"})");
   CHECK(status_of(with(request, "authorization", "Bearer secret"), settings) == 401);
 }
 
@@ -117,9 +199,9 @@ TEST_CASE("guard: without a password a name that could be turned to us is refuse
 
 TEST_CASE("guard: the answer to a foreign name says where it is to be added") {
   const Request request = with(request_of("GET", "/"), "host", "jobs.example");
-  CHECK(check(request, {})->body ==
+  CHECK(checked(request, {})->body ==
         R"({"error":"this Host name is not accepted: add it to --web-host"})");
-  CHECK(check(request, {.hosts_option = "MY_HOST"})->body ==
+  CHECK(checked(request, {.hosts_option = "MY_HOST"})->body ==
         R"({"error":"this Host name is not accepted: add it to MY_HOST"})");
 }
 
@@ -172,7 +254,7 @@ TEST_CASE("guard: a change from another site is refused") {
 
 TEST_CASE("guard: read-only refuses every change and shows everything") {
   const GuardSettings settings{.is_read_only = true};
-  const auto refused = check(request_of("POST", "/api/v1/jobs"), settings);
+  const auto refused = checked(request_of("POST", "/api/v1/jobs"), settings);
   REQUIRE(refused);
   CHECK(refused->status == 403);
   CHECK(refused->headers.at("X-Read-Only") == "1");

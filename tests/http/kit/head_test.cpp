@@ -66,7 +66,7 @@ TEST_CASE("head: a length is digits, whatever the method") {
 }
 
 TEST_CASE("head: lines that readers take differently are refused") {
-  const std::string no_header = "the head has a line that is no header";
+  const std::string no_header = "the head has a line that is not a header";
   CHECK(ambiguity_in("Content-Length : 1\r\n") == no_header);
   CHECK(ambiguity_in("A: b\r\n continued\r\n") == no_header);
   CHECK(ambiguity_in("A: b\rContent-Length: 1\r\n") == no_header);

@@ -234,7 +234,8 @@ TEST_CASE("alerts: what could not be sent is noted, and the present is sent a wh
         "alerts/failed paused: fired, could not be sent; tries: 1; no connection");
   CHECK(rounds.web.alerts.failed() == 1);
   const Json alert = rounds.web.read("/api/v1/alerts")["alerts"][0];
-  CHECK(alert["conditions"][0]["state"] == "pending");
+  CHECK(alert["conditions"][0]["state"] == "firing");
+  CHECK(alert["conditions"][0]["is_delivered"] == false);
   CHECK(alert["last"]["problem"] == "no connection");
   CHECK(rounds.after(1h).size() == 4);
   // Nobody knows that it fired: so nobody is told that it is over.

@@ -192,7 +192,7 @@ TEST_CASE("jobs: a value in the arguments is found by its path") {
   WebFixture web;
   const auto push = [&web](const char* jid, const char* more) {
     const std::string json = std::string(R"({"jid":")") + jid + R"(","jobtype":"A",)" + more + "}";
-    REQUIRE(web.service.push(json, web.now).has_value());
+    REQUIRE(web.service.push(json, web.now, access::Caller::everybody()).has_value());
   };
   push("job-00000001", R"("args":[1,{"user":{"id":42}}],"custom":{"args":[{"user":{"id":7}}]})");
   push("job-00000002",
@@ -215,7 +215,7 @@ TEST_CASE("jobs: several values in the arguments must all be there") {
   WebFixture web;
   const auto push = [&web](const char* jid, const std::string& args) {
     const std::string json = concat(R"({"jid":")", jid, R"(","jobtype":"A","args":)", args, "}");
-    REQUIRE(web.service.push(json, web.now).has_value());
+    REQUIRE(web.service.push(json, web.now, access::Caller::everybody()).has_value());
   };
   push("job-00000001", R"([{"user":{"id":42}},{"name":""}])");
   push("job-00000002", R"([{"user":{"id":42},"name":"x"}])");
@@ -243,7 +243,7 @@ TEST_CASE("jobs: the arguments of long jobs are searched in several turns") {
   const std::string filler(3 << 20, 'x');
   const std::string json =
       R"({"jid":"job-00000001","jobtype":"A","args":[")" + filler + R"(",{"id":5}]})";
-  REQUIRE(web.service.push(json, web.now).has_value());
+  REQUIRE(web.service.push(json, web.now, access::Caller::everybody()).has_value());
   CHECK(web.read("/api/v1/jobs?arg=id:5&text=xx")["jobs"].size() == 1);
   CHECK(web.turns > 5);
   CHECK(web.read("/api/v1/jobs?arg=id:6")["jobs"].empty());

@@ -1,4 +1,3 @@
-#include "server/cluster/dead_leaders.hpp"
 
 #include <string>
 

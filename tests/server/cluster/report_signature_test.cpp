@@ -1,5 +1,4 @@
-#include "server/cluster/report_signature.hpp"
-
+#include "server/cluster/node_reports.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::server {

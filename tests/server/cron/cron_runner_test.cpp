@@ -43,8 +43,10 @@ struct CronLoop {
   CronRunner runner{{.ticker = loop.ticker,
                      .broker = loop.broker,
                      .log = log,
-                     .push = [this](std::string_view json, Time now,
-                                    Time planned) { return service.push(json, now, planned); },
+                     .push =
+                         [this](std::string_view json, Time now, Time planned) {
+                           return service.push(json, now, access::Caller::everybody(), planned);
+                         },
                      .random = [this] { return ++drawn; }}};
 
   explicit CronLoop(const std::string& config) { set(config); }

@@ -53,7 +53,7 @@ bool can_connect(const Address& address) {
 }
 
 bool exists(const std::string& path) {
-  return access(path.c_str(), F_OK) == 0;
+  return ::access(path.c_str(), F_OK) == 0;
 }
 
 /// Leaves a socket file on which nobody answers, as a killed server does.

@@ -1,29 +1,21 @@
-#include "server/options/beanstalkd_options.hpp"
-
 #include <algorithm>
 #include <string>
 
 #include "server/options/option_rows.hpp"
+#include "server/options/other_options.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::server {
 namespace {
 
-BeanstalkdInvocation read(const std::vector<std::string>& arguments) {
+OtherInvocation read(const std::vector<std::string>& arguments) {
   return read_beanstalkd_invocation(arguments);
 }
 
 Config config_of(const std::vector<std::string>& arguments) {
-  const BeanstalkdInvocation invocation = read(arguments);
+  const OtherInvocation invocation = read(arguments);
   REQUIRE_MESSAGE(!invocation.exit_status, invocation.errors);
   return invocation.config;
-}
-
-TEST_CASE("beanstalkd options: the name counts, not the path") {
-  CHECK(is_called_as_beanstalkd("beanstalkd"));
-  CHECK(is_called_as_beanstalkd("/usr/bin/beanstalkd"));
-  CHECK_FALSE(is_called_as_beanstalkd("millrace"));
-  CHECK_FALSE(is_called_as_beanstalkd("/opt/beanstalkd/millrace"));
 }
 
 TEST_CASE("beanstalkd options: what nobody says is as beanstalkd has it") {

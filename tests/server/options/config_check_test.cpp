@@ -1,9 +1,8 @@
-#include "server/options/config_check.hpp"
-
 #include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
+#include "server/options/config.hpp"
 #include "server/options/serve_command.hpp"
 #include "support/doctest.hpp"
 #include "support/scratch.hpp"

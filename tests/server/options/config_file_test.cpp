@@ -2,7 +2,6 @@
 
 #include <sys/stat.h>
 
-#include "server/options/toml/toml_depth.hpp"
 #include "support/doctest.hpp"
 #include "support/scratch.hpp"
 

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "server/options/config_check.hpp"
 #include "server/options/option_rows.hpp"
 #include "support/doctest.hpp"
 
@@ -206,6 +205,7 @@ TEST_CASE("config: the options are shown in this order") {
                        "faktory",
                        "web",
                        "password",
+                       "users",
                        "tls",
                        "web-read-only",
                        "web-host",
@@ -227,7 +227,8 @@ TEST_CASE("config: the options are shown in this order") {
                        "user",
                        "socket-mode",
                        "io-threads",
-                       "log-format"});
+                       "log-format",
+                       "audit-log"});
 }
 
 TEST_CASE("config: the threads for sockets are a quarter of the cores, and none of few") {

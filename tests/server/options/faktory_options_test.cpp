@@ -1,11 +1,10 @@
-#include "server/options/faktory_options.hpp"
-
 #include <filesystem>
 #include <set>
 #include <sstream>
 #include <string>
 
 #include "server/options/option_rows.hpp"
+#include "server/options/other_options.hpp"
 #include "support/doctest.hpp"
 #include "support/scratch.hpp"
 #include "support/variable.hpp"
@@ -33,14 +32,14 @@ class Home {
     scratch_.write("files/conf.d/" + name + ".toml", text);
   }
 
-  [[nodiscard]] FaktoryInvocation read(const std::vector<std::string>& flags = {}) const {
+  [[nodiscard]] OtherInvocation read(const std::vector<std::string>& flags = {}) const {
     std::vector<std::string> arguments = {"-c", scratch_.path("files"), "-d", storage()};
     arguments.insert(arguments.end(), flags.begin(), flags.end());
     return read_faktory_invocation(arguments);
   }
 
   [[nodiscard]] Config config(const std::vector<std::string>& flags = {}) const {
-    const FaktoryInvocation invocation = read(flags);
+    const OtherInvocation invocation = read(flags);
     REQUIRE_MESSAGE(!invocation.exit_status, invocation.errors);
     return invocation.config;
   }
@@ -58,7 +57,7 @@ class Home {
 
   /// What is said when it cannot start.
   [[nodiscard]] std::string failure(const std::vector<std::string>& flags = {}) const {
-    const FaktoryInvocation invocation = read(flags);
+    const OtherInvocation invocation = read(flags);
     REQUIRE(invocation.exit_status == 1);
     CHECK(invocation.errors.starts_with("faktory: "));
     return invocation.errors;
@@ -97,11 +96,6 @@ TEST_CASE("faktory options: a flag without its value is told so") {
   CHECK(invocation.exit_status == 2);
   CHECK(invocation.errors.starts_with("faktory: -b needs a value\n"));
   CHECK(read_faktory_invocation({"-x"}).errors.starts_with("faktory: unknown flag -x\n"));
-}
-
-TEST_CASE("faktory options: the name counts, not the path") {
-  CHECK(is_called_as_faktory("/usr/bin/faktory"));
-  CHECK_FALSE(is_called_as_faktory("faktory-cli"));
 }
 
 TEST_CASE("faktory options: the limits of queues may be in any file") {

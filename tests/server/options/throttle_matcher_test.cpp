@@ -1,7 +1,6 @@
-#include "server/options/throttle_matcher.hpp"
-
 #include <string>
 
+#include "server/options/throttle_options.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::server {

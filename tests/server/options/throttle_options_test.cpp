@@ -231,9 +231,9 @@ TEST_CASE("throttles table: a type, or each type that matches, may be limited") 
 
 TEST_CASE("throttles table: a type has no limit of each worker or key") {
   CHECK(problem_in({"[throttles]\n\"type:Mail\" = { worker = 3, timeout = 60 }\n"}) ==
-        "a:2: throttles.type:Mail: worker limits a queue, and no type");
+        "a:2: throttles.type:Mail: worker limits queues, not types");
   CHECK(problem_in({"[throttles]\n\n\"type:Mail\" = { per_key = 3, timeout = 60 }\n"}) ==
-        "a:3: throttles.type:Mail: per_key limits a queue, and no type");
+        "a:3: throttles.type:Mail: per_key limits queues, not types");
   CHECK(problem_in({"[throttles]\n\"type:\" = { concurrency = 3, timeout = 60 }\n"}) ==
         "a:2: throttles: type: needs a jobtype, as in \"type:Mail\"");
 }

@@ -1,5 +1,4 @@
-#include "server/process/descriptors.hpp"
-
+#include "server/process/process.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::server {

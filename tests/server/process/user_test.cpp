@@ -1,8 +1,7 @@
-#include "server/process/user.hpp"
-
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "server/process/process.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::server {

@@ -1,9 +1,8 @@
-#include "server/relay/own_ports.hpp"
-
 #include <optional>
 
 #include "server/net/bound_socket.hpp"
 #include "server/relay/name_lookup.hpp"
+#include "server/relay/relay.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::server {

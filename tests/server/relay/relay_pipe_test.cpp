@@ -1,9 +1,8 @@
-#include "server/relay/relay_pipe.hpp"
-
 #include <array>
 #include <asio/io_context.hpp>
 
 #include "server/relay/relay_ends.hpp"
+#include "server/relay/relay_port.hpp"
 
 namespace millrace::server {
 namespace {

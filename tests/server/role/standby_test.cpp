@@ -38,7 +38,7 @@ struct Peer {
         std::move(*cache),
         std::make_unique<SimulatedLogService>(log, SimulatedLogService::Delivery::kAtOnce),
         options);
-    standby = std::make_unique<Standby>(ledger, *journal);
+    standby = std::make_unique<Standby>(broker, *journal);
     REQUIRE(replay(*journal, ledger, [](Lsn) { return true; }));
   }
 
@@ -52,10 +52,10 @@ struct Peer {
 
   /// Works until nothing more arrives.
   Outcome<Followed> work() {
-    auto followed = standby->work();
+    auto followed = standby->work(now);
     for (int i = 0; i < 4 && followed && *followed == Followed::kOn; ++i) {
       step();
-      followed = standby->work();
+      followed = standby->work(now);
     }
     return followed;
   }

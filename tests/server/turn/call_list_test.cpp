@@ -1,8 +1,7 @@
-#include "server/turn/call_list.hpp"
-
 #include <functional>
 #include <string>
 
+#include "server/turn/turn.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::server {

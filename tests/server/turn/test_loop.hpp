@@ -6,7 +6,7 @@
 #include "server/fake_journal.hpp"
 #include "server/manual_clock.hpp"
 #include "server/net/net.hpp"
-#include "server/turn/main_loop.hpp"
+#include "server/turn/turn.hpp"
 
 namespace millrace::server {
 

@@ -44,7 +44,15 @@ struct Answer {
 /// A server whose disk makes nothing durable by itself.
 struct SlowDisk {
   explicit SlowDisk(std::unique_ptr<FakeJournal> owned = std::make_unique<FakeJournal>())
-      : disk(*owned), running(setup(std::move(owned))) {}
+      : disk(*owned), running(setup(std::move(owned))) {
+    // That the server has started is a record, too.
+    while (disk.end() == 0) running.settle_turns();
+    start = disk.end();
+  }
+  /// Until something more is recorded.
+  void await_record() {
+    while (disk.end() == start) running.settle_turns();
+  }
 
   static RunningServer::Setup setup(std::unique_ptr<FakeJournal> journal) {
     RunningServer::Setup setup = with_web();
@@ -54,6 +62,7 @@ struct SlowDisk {
 
   FakeJournal& disk;
   RunningServer running;
+  Lsn start = 0;  ///< the end of the log before the test
 };
 
 }  // namespace millrace::server

@@ -18,7 +18,7 @@ TEST_CASE("web gate: a change is answered when it is durable, a read at once") {
   RunningServer& running = slow.running;
   SocketClient client = running.connect("web");
   client.send(post("/api/v1/jobs", kJob));
-  while (disk.end() == 0) running.settle_turns();
+  slow.await_record();
   CHECK(client.read_available().empty());
   CHECK(ask(running, get("/api/v1/jobs/1")).status == 200);
   CHECK(client.read_available().empty());
@@ -93,11 +93,10 @@ TEST_CASE("web gate: what is asked after the end of the loop is answered as unkn
 
 TEST_CASE("web gate: a change that waits for the disk is answered when the server stops") {
   SlowDisk slow;
-  FakeJournal& disk = slow.disk;
   RunningServer& running = slow.running;
   SocketClient client = running.connect("web");
   client.send(post("/api/v1/jobs", kJob));
-  while (disk.end() == 0) running.settle_turns();
+  slow.await_record();
   running.stop();
   CHECK(read_answer(client).status == 201);
   CHECK(client.is_closed_by_server());

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "server/process/descriptors.hpp"
+#include "server/process/process.hpp"
 #include "server/web/web_client.hpp"
 #include "support/doctest.hpp"
 
@@ -152,7 +152,7 @@ TEST_CASE("web port: a client that waits for its answer is not replaced") {
   RunningServer& running = slow.running;
   SocketClient waiting = running.connect("web");
   waiting.send(post("/api/v1/jobs", kJob));
-  while (slow.disk.end() == 0) running.settle_turns();
+  slow.await_record();
   for (std::size_t i = 0; i < 2 * kWebConnectionsMax; ++i) {
     REQUIRE(ask(running, get("/health")).status == 200);
   }

@@ -47,7 +47,7 @@ TEST_CASE(
   RunningServer& running = slow.running;
   SocketClient worker = running.connect("beanstalk");
   worker.send("put 0 0 60 1\r\nx\r\n");
-  while (disk.end() == 0) running.settle_turns();
+  slow.await_record();
   running.on_loop([&] { running.server().stop(); });
   CHECK(ask(running, get("/health")).status == 503);
   CHECK(ask(running, get("/api/v1/overview")).status == 200);

@@ -1,5 +1,13 @@
 #include "core/broker/features/activity.hpp"
 
+#include <algorithm>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "http/kit/guard.hpp"
+#include "http/kit/text.hpp"
+#include "http/routes/handlers.hpp"
 #include "http/web_fixture.hpp"
 #include "support/doctest.hpp"
 
@@ -30,6 +38,9 @@ TEST_CASE("activity: a change tells when, from where, what and how many") {
   CHECK(change["protocol"] == "http");
   CHECK(change["changed"] == nullptr);
   CHECK(change["is_running"] == false);
+  CHECK(change["how"] == "none");
+  CHECK(change["is_refused"] == false);
+  CHECK(change["attempts"] == nullptr);
   CHECK(change["at"].is_string());
 }
 
@@ -61,6 +72,13 @@ TEST_CASE("activity: jobs are counted, in the end those of an operation") {
   web.settle();
   CHECK(changes(web)[0]["is_running"] == false);
   CHECK(changes(web)[0]["changed"] == 3);
+  CHECK(changes(web)[0]["action"] == "operations/delete");
+  web.put("bytes", "mail");
+  CHECK(
+      web.post("/api/v1/operations", {{"action", "kill"}, {"states", {"ready"}}, {"queue", "mail"}})
+          .status == 202);
+  CHECK(changes(web)[0]["target"] == "mail");
+  CHECK(web.read("/api/v1/queues/mail")["last_change"]["action"] == "operations/kill");
 }
 
 TEST_CASE("activity: a change says what was before and after") {
@@ -134,9 +152,36 @@ TEST_CASE("activity: what was refused, and pushes, are not there") {
   CHECK(changes(web).empty());
 }
 
-TEST_CASE("activity: pages, the latest first, and no more than the last ones") {
+TEST_CASE("activity: changes of a time, and those asked for on a page") {
   WebFixture web;
-  for (std::size_t i = 0; i < Activity::kChangesMax + 5; ++i) {
+  const auto ms = [&web] {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(web.now.time_since_epoch())
+        .count();
+  };
+  const auto begin = ms();
+  for (const char* const queue : {"a", "b"}) web.put("bytes", queue);
+  for (const char* const page : {"/queues/a", "/queues/b", "/queues/a"}) {
+    Request request = request_of("POST", concat("/api/v1/queues/", page + 8, "/pause"));
+    request.headers["x-requested-with"] = "millrace";
+    request.headers["x-page"] = page;
+    CHECK(web.ask_all(request).status == 200);
+    web.now += 1min;
+  }
+  const auto count = [&web](const std::string& filter) {
+    return web.read("/api/v1/activity?" + filter)["changes"].size();
+  };
+  CHECK(count("page=/queues/a") == 2);
+  CHECK(count(concat("since_ms=", begin + 60'000)) == 2);
+  CHECK(count(concat("until_ms=", begin + 60'000)) == 1);
+  CHECK(count(concat("since_ms=", begin + 60'000, "&page=/queues/a")) == 1);
+  CHECK(count("target=a") == 2);
+  CHECK(count("target=a&page=/queues/b") == 0);
+  CHECK(web.get("/api/v1/activity?since_ms=soon").status == 400);
+}
+
+TEST_CASE("activity: pages, the latest first") {
+  WebFixture web;
+  for (std::size_t i = 0; i < 1005; ++i) {
     web.broker.activity().note({.action = "a" + std::to_string(i)});
   }
   const Json page = web.read("/api/v1/activity?limit=2");
@@ -150,10 +195,167 @@ TEST_CASE("activity: pages, the latest first, and no more than the last ones") {
   CHECK(web.get("/api/v1/activity?cursor=x").status == 400);
 }
 
-TEST_CASE("activity: texts of clients are cut") {
+TEST_CASE("activity: the answer to a change waits until it is recorded") {
   WebFixture web;
-  web.broker.activity().note({.client = std::string(10'000, 'x')});
-  CHECK(changes(web)[0]["client"].get<std::string>().size() == Activity::kTextBytesMax);
+  web.put("bytes", "mail");
+  CHECK(web.post("/api/v1/queues/mail/pause").is_change);
+  web.fail("Mail", "refused");
+  const std::string group = web.read("/api/v1/errors")["groups"][0]["group"].get<std::string>();
+  CHECK(web.post("/api/v1/errors/" + group + "/note", {{"text", "known"}}).is_change);
+}
+
+Request wrong_login(const std::string& from) {
+  Request request = request_of("GET", "/api/v1/queues");
+  request.from = from;
+  request.headers["authorization"] = "Basic YWRhOnNlY3JldA==";
+  return request;
+}
+
+TEST_CASE("activity: a wrong password is an attempt, and no password is none") {
+  WebFixture web;
+  const GuardSettings settings{.password = "right"};
+  const Request request = wrong_login("192.0.2.7");
+  auto attempt =
+      refused_attempt(request, check(request, settings, login_of(request, settings)).value());
+  REQUIRE(attempt);
+  CHECK(attempt->action == "login");
+  CHECK(attempt->user == "ada");
+  attempt->at = web.now;
+  web.broker.activity().refuse(*attempt, request.from);
+  const Json change = changes(web)[0];
+  CHECK(change["is_refused"] == true);
+  CHECK(change["attempts"] == 1);
+  CHECK(change["changed"] == nullptr);
+  CHECK(change["details"] == "wrong password");
+  const Request without = request_of("GET", "/api/v1/queues");
+  CHECK_FALSE(
+      refused_attempt(without, check(without, settings, login_of(without, settings)).value()));
+}
+
+TEST_CASE("activity: pages outside of the API are attempts by their names") {
+  for (const std::string name : {"stats", "metrics"}) {
+    Request request = request_of("GET", "/" + name);
+    request.caller = {};
+    const auto attempt = refused_attempt(request, refuse(403, "no"));
+    REQUIRE(attempt);
+    CHECK(attempt->action == name);
+    CHECK(attempt->target.empty());
+  }
+}
+
+TEST_CASE("activity: a change that a read-only port refuses is an attempt") {
+  const GuardSettings settings{.is_read_only = true};
+  const Request pause = request_of("POST", "/api/v1/queues/mail/pause");
+  const auto attempt =
+      refused_attempt(pause, check(pause, settings, login_of(pause, settings)).value());
+  REQUIRE(attempt);
+  CHECK(attempt->action == "queues/pause");
+  CHECK(attempt->target == "mail");
+  const Request nothing = request_of("POST", "/api/v1/no/such/page");
+  CHECK_FALSE(
+      refused_attempt(nothing, check(nothing, settings, login_of(nothing, settings)).value()));
+}
+
+/// Two changes of people and a guess, an hour apart.
+struct FilledActivity : WebFixture {
+  FilledActivity() {
+    note("ana", "192.0.2.7", "queues/pause", "mail");
+    note("bob", "192.0.2.8", "jobs/kill", "7");
+    broker.activity().refuse({.at = now,
+                              .protocol = "faktory",
+                              .from = "198.51.100.1",
+                              .client = "",
+                              .action = "login",
+                              .target = "",
+                              .details = "wrong password"},
+                             "198.51.100.1");
+  }
+  void note(const std::string& user, const std::string& from, const std::string& action,
+            const std::string& target) {
+    broker.activity().note({.at = now,
+                            .protocol = "http",
+                            .from = from,
+                            .user = user,
+                            .how = "password",
+                            .client = "curl",
+                            .action = action,
+                            .target = target,
+                            .details = {}});
+    now += 1h;
+  }
+  std::vector<int> numbers(const std::string& query) {
+    std::vector<int> all;
+    for (const Json& each : changes(*this, query)) all.push_back(each["number"].get<int>());
+    return all;
+  }
+  [[nodiscard]] std::string ms_ago(Duration age) const {
+    const Time at = broker.view().wall_clock().shown(now - age);
+    return std::to_string(
+        std::chrono::floor<std::chrono::milliseconds>(at).time_since_epoch().count());
+  }
+};
+
+TEST_CASE_FIXTURE(FilledActivity, "activity: filters, alone and together") {
+  CHECK(numbers("") == std::vector<int>{3, 2, 1});
+  CHECK(numbers("?who=AN") == std::vector<int>{1});
+  CHECK(numbers("?who=curl") == std::vector<int>{2, 1});
+  CHECK(numbers("?from=192.0.2.8") == std::vector<int>{2});
+  CHECK(numbers("?action=queues") == std::vector<int>{1});
+  CHECK(numbers("?text=Password") == std::vector<int>{3});
+  CHECK(numbers("?refused=1") == std::vector<int>{3});
+  CHECK(numbers("?refused=0") == std::vector<int>{2, 1});
+  CHECK(numbers("?since_ms=" + ms_ago(90min)) == std::vector<int>{3, 2});
+  CHECK(numbers("?until_ms=" + ms_ago(90min)) == std::vector<int>{1});
+  CHECK(numbers("?who=ana&action=jobs").empty());
+  CHECK(get("/api/v1/activity?refused=2").status == 400);
+  CHECK(get("/api/v1/activity?since_ms=x").status == 400);
+  CHECK(get("/api/v1/activity?format=xml").status == 400);
+}
+
+TEST_CASE_FIXTURE(FilledActivity, "activity: an export has a line for each change that matches") {
+  Request request = request_of("GET", "/api/v1/activity?who=curl&limit=1");
+  request.headers["accept"] = "application/x-ndjson";
+  const Response response = ask_all(request);
+  CHECK(response.type == "application/x-ndjson");
+  std::istringstream lines(response.body);
+  std::vector<std::string> users;
+  for (std::string line; std::getline(lines, line);) users.push_back(Json::parse(line)["user"]);
+  CHECK(users == std::vector<std::string>{"bob", "ana"});
+  CHECK(get("/api/v1/activity?format=ndjson&who=nobody").body.empty());
+}
+
+TEST_CASE("activity: all that are kept are paged through, in many turns") {
+  WebFixture web;
+  constexpr std::size_t kMore = 5;
+  for (std::size_t i = 0; i < AuditLog::kChangesMax + kMore; ++i) {
+    web.broker.activity().note({.client = {}, .action = "a", .target = {}, .details = {}});
+  }
+  std::size_t count = 0;
+  std::string query = "/api/v1/activity?limit=200";
+  for (Json next = ""; next != nullptr;) {
+    const Json page = web.read(query + "&cursor=" + next.get<std::string>());
+    count += page["changes"].size();
+    next = page["next"];
+  }
+  CHECK(count == AuditLog::kChangesMax);
+  const std::string lines = web.get("/api/v1/activity?format=ndjson").body;
+  CHECK(static_cast<std::size_t>(std::ranges::count(lines, '\n')) == AuditLog::kChangesMax);
+  CHECK(web.turns > 10);
+}
+
+TEST_CASE("activity: a job and a queue tell their last change") {
+  WebFixture web;
+  const std::string id = std::to_string(web.put("bytes", "mail"));
+  CHECK(web.read("/api/v1/jobs/" + id)["last_change"] == nullptr);
+  CHECK(web.post("/api/v1/queues/mail/pause").status == 200);
+  Request request = request_of("POST", "/api/v1/jobs/" + id + "/kill");
+  request.body = "{}";
+  request.headers["authorization"] = "Basic YWRhOnNlY3JldA==";
+  CHECK(web.ask(request).status == 200);
+  const Json change = web.read("/api/v1/jobs/" + id)["last_change"];
+  CHECK(change["action"] == "jobs/kill");
+  CHECK(change["user"] == "ada");
+  CHECK(web.read("/api/v1/queues/mail")["last_change"]["action"] == "queues/pause");
 }
 
 }  // namespace

@@ -283,7 +283,7 @@ TEST_CASE("throttles: a type has no limit of each worker or key") {
     const Response refused =
         web.post("/api/v1/throttles/type:Mail/set", {{name, 2}, {"timeout_s", 60}});
     CHECK(refused.status == 400);
-    CHECK(Json::parse(refused.body)["error"] == "worker and per_key limit a queue, and no type");
+    CHECK(Json::parse(refused.body)["error"] == "worker and per_key limit queues, not types");
   }
 }
 

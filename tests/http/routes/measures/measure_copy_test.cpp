@@ -13,7 +13,8 @@ Measures measures_of(WebFixture& web) {
   return {.series = web.series,
           .failures = web.failures,
           .alerts = web.alerts,
-          .activity = web.broker.activity()};
+          .trend = web.trend,
+          .fleet = web.fleet};
 }
 
 std::string copy_of(WebFixture& web) {
@@ -28,7 +29,7 @@ void measure(WebFixture& web) {
   for (int i = 0; i < 20; ++i, web.now += 1ms) web.series.work(web.broker, web.now);
 }
 
-/// Three jobs of a type in a queue, one of which fails, and a change.
+/// Three jobs of a type in a queue, one of which fails.
 void fill(WebFixture& web) {
   measure(web);
   for (const char* const jobtype : {"Mail", "Mail"}) {
@@ -37,7 +38,6 @@ void fill(WebFixture& web) {
     web.acknowledge(id);
   }
   web.fail("Mail", "refused");
-  CHECK(web.post("/api/v1/queues/failing/pause").status == 200);
   measure(web);
 }
 
@@ -79,10 +79,28 @@ TEST_CASE("measure copy: another process knows what was, and goes on from there"
   CHECK(error["type"] == "Oops");
   CHECK(error["hours"] == Json{1});
   CHECK(error["last_at"].is_string());
-  const Json changes = next.read("/api/v1/activity")["changes"];
-  REQUIRE(changes.size() == 1);
-  CHECK(changes[0]["action"] == "queues/pause");
-  CHECK(changes[0]["target"] == "failing");
+}
+
+TEST_CASE("measure copy: the trend and the hosts of workers survive a restart") {
+  WebFixture web;
+  for (int i = 0; i < 3; ++i, web.now += 2s) {
+    web.push("Mail");
+    web.trend.note(web.broker.view(), web.now);
+  }
+  web.fleet.work(web.broker, web.now);
+  WebFixture next;
+  next.now = web.now + 20s;
+  CHECK(restore(copy_of(web), measures_of(next), next.now));
+  CHECK(next.fleet.find("w1")->hostname == "box");
+  REQUIRE(next.trend.samples().size() == 3);
+  next.push("Mail");
+  next.trend.note(next.broker.view(), next.now);
+  CHECK(next.trend.samples().back().enqueued == 4);
+  // What is older than the trend reaches is left out.
+  WebFixture late;
+  late.now = web.now + 1h;
+  CHECK(restore(copy_of(web), measures_of(late), late.now));
+  CHECK(late.trend.samples().empty());
 }
 
 TEST_CASE("measure copy: what came in an interval that has not ended is in its point") {
@@ -153,19 +171,13 @@ TEST_CASE(
 TEST_CASE("measure copy: a copy of a copy is the same, slice by slice") {
   WebFixture web;
   fill(web);
-  for (int i = 0; i < 300; ++i) {
-    web.put("x", "tube-" + std::to_string(i));
-    web.broker.activity().note({.at = web.now, .action = "a", .target = std::to_string(i)});
-  }
+  for (int i = 0; i < 300; ++i) web.put("x", "tube-" + std::to_string(i));
   measure(web);
   const std::string bytes = copy_of(web);
   WebFixture next;
   next.now = web.now;
   CHECK(restore(bytes, measures_of(next), next.now));
   CHECK(next.series.queue_names().size() == 302);
-  const Json changes = next.read("/api/v1/activity?limit=200")["changes"];
-  CHECK(changes[0]["target"] == "299");
-  CHECK(changes[199]["target"] == "100");
   CHECK(copy_of(next).size() == bytes.size());
 }
 
@@ -183,7 +195,6 @@ TEST_CASE("measure copy: bytes that are damaged or cut are refused whole") {
   }
   CHECK(next.series.queue_names().empty());
   CHECK(next.series.server() == nullptr);
-  CHECK(next.broker.activity().end() == 1);
 }
 
 TEST_CASE("measure copy: what is of a time to come is left out") {

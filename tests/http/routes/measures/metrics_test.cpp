@@ -63,6 +63,8 @@ TEST_CASE("metrics: each thread with sockets") {
 TEST_CASE("metrics: lines of the log that were lost") {
   WebFixture web;
   web.traffic.log_lines_lost = 7;
+  web.traffic.audit_lines_lost = 8;
+  CHECK(has_line(web.get("/metrics").body, "millrace_audit_lines_lost_total 8"));
   CHECK(has_line(web.get("/metrics").body, "millrace_log_lines_lost_total 7"));
 }
 
@@ -93,7 +95,8 @@ TEST_CASE("metrics: locks, tracks, batches and expired jobs") {
   web.traffic.statsd_left_out = 4;
   const auto push = [&](const std::string& jid, const std::string& custom) {
     return web.service.push(
-        R"({"jobtype":"A","args":[],"jid":")" + jid + R"(","custom":)" + custom + "}", web.now);
+        R"({"jobtype":"A","args":[],"jid":")" + jid + R"(","custom":)" + custom + "}", web.now,
+        access::Caller::everybody());
   };
   REQUIRE(push("unique-1", R"({"unique_for":60})"));
   REQUIRE_FALSE(push("unique-2", R"({"unique_for":60})"));

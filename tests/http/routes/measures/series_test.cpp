@@ -1,8 +1,13 @@
 #include "http/routes/measures/series.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <string>
+#include <utility>
 
+#include "http/kit/text.hpp"
+#include "http/routes/measures/measure_copy.hpp"
 #include "http/web_fixture.hpp"
 #include "support/doctest.hpp"
 
@@ -208,6 +213,115 @@ TEST_CASE_FIXTURE(SeriesFixture, "series: a turn reads some meters, and lines ar
   CHECK(broker.admin().change(job->id, Mutation::Action::kDiscard, now).has_value());
   pass(*this, 92);
   CHECK(read("/api/v1/series?queue=q3")["is_recorded"] == false);
+}
+
+TEST_CASE_FIXTURE(SeriesFixture, "series: a part of a span is shown, by the shortest that has it") {
+  pass(*this);
+  const auto ms = [this] {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count();
+  };
+  const auto since = ms() / 10'000 * 10'000;
+  run(*this, "mail");
+  pass(*this);
+  run(*this, "mail");
+  run(*this, "mail");
+  pass(*this, 3);
+  const auto part = [&](std::int64_t from_s, std::int64_t to_s) {
+    return read(concat("/api/v1/series?queue=mail&since_ms=", since + from_s * 1000,
+                       "&until_ms=", since + to_s * 1000));
+  };
+  CHECK(part(0, 20)["processed"] == Json({1, 2}));
+  CHECK(part(10, 20)["processed"] == Json({2}));
+  CHECK(part(10, 12)["processed"] == Json({2}));
+  CHECK(part(10, 20)["ends_at"] == part(0, 20)["ends_at"]);
+  CHECK(part(0, 20)["span"] == "15m");
+  CHECK(part(-3000, 20)["span"] == "1h");
+  CHECK(part(-90'000, 20)["interval_s"] == 3600);
+  CHECK(part(5000, 6000)["processed"].empty());
+}
+
+/// Blocks as the server keeps them, and the time of a day's last point.
+struct ArchiveFixture : WebFixture {
+  ArchiveFixture() {
+    now = Time{(ends_at(now).front() / 90 + 1) * 900s};
+    site.read_block = [this](const Block& block) {
+      ++reads;
+      const auto found = blocks.find({block.span, block.number});
+      return found == blocks.end() ? std::string() : found->second;
+    };
+    read_meters(*this);
+  }
+
+  /// Up to the end of the block of ten seconds at hand, which is kept.
+  void end_block() {
+    const Block block{.span = 0, .number = series.ends().front() / 90};
+    while (series.ends().front() < block.begin() + block.points()) pass(*this);
+    MeasureCopy copy({series, failures, alerts, trend, fleet}, block);
+    while (!copy.work()) continue;
+    blocks[{block.span, block.number}] = copy.encode();
+  }
+
+  [[nodiscard]] Json part(const std::string& of, Duration age, Duration length) {
+    const auto ms = [](Time time) { return time.time_since_epoch() / 1ms; };
+    return read(concat("/api/v1/series?since_ms=", ms(now - age),
+                       "&until_ms=", ms(now - age + length), of));
+  }
+
+  std::map<std::pair<std::size_t, std::int64_t>, std::string> blocks;
+  int reads = 0;
+};
+
+TEST_CASE_FIXTURE(ArchiveFixture, "series: a part of last night is shown in steps of ten seconds") {
+  run(*this, "mail");
+  fail("Sync", "no");
+  pass(*this);
+  const Time night = now;
+  for (int i = 0; i < 40; ++i) end_block();
+  CHECK(now - night > 9h);
+  for (const auto& [of, runs] :
+       {std::pair("&queue=mail", 1), {"&type=Mail", 1}, {"&type=Sync", 1}, {"", 2}}) {
+    const Json then = part(of, now - night + 20s, 15min);
+    CHECK(then["interval_s"] == 10);
+    CHECK(then["is_recorded"] == true);
+    CHECK(then["processed"].size() >= 90);
+    int sum = 0;
+    for (const Json& each : then["processed"]) sum += each.get<int>();
+    CHECK(sum == runs);
+  }
+  const std::string group = read("/api/v1/errors")["groups"][0]["group"];
+  const Json failures_then = part("&group=" + group, now - night + 20s, 1min);
+  CHECK(failures_then["type"] == "Oops");
+  int failed = 0;
+  for (const Json& each : failures_then["failed"]) failed += each.get<int>();
+  CHECK(failed == 1);
+}
+
+TEST_CASE_FIXTURE(ArchiveFixture, "series: blocks are read only where memory ends") {
+  run(*this, "mail");
+  for (int i = 0; i < 3; ++i) end_block();
+  reads = 0;
+  CHECK(part("&queue=mail", 10min, 5min)["interval_s"] == 10);
+  CHECK(reads == 0);
+  CHECK(part("&queue=mail", 40min, 40min)["processed"].size() >= 240);
+  CHECK(reads == 2);
+  // What is longer than 1,440 points has longer intervals.
+  CHECK(part("&queue=mail", 5h, 5h)["interval_s"] == 300);
+}
+
+TEST_CASE_FIXTURE(ArchiveFixture, "series: a block that is lost or damaged is a gap") {
+  for (int i = 0; i < 4; ++i) {
+    run(*this, "mail");
+    end_block();
+  }
+  auto second = std::next(blocks.begin());
+  std::next(second)->second = "damaged";
+  blocks.erase(second);
+  const Json then = part("&queue=mail", 1h, 1h);
+  CHECK(then["processed"].size() == 360);
+  int sum = 0;
+  for (const Json& each : then["processed"]) sum += each.get<int>();
+  CHECK(sum == 2);
+  CHECK(part("&queue=never", 1h, 1h)["is_recorded"] == false);
 }
 
 TEST_CASE("series: what makes no sense is refused") {

@@ -109,7 +109,7 @@ TEST_CASE("alert options: what is wrong is told with its place") {
   CHECK(alerts_in("[[alert]]\nname = \"a b\"").error().text ==
         "a.toml:2: alert: name must be 1 to 64 letters, digits, - and _");
   CHECK(alerts_in("[alert]\nname = \"a\"").error().text ==
-        "a.toml:1: an entry begins with [[alert]]");
+        "a.toml:1: an entry begins with [[alert]], in double brackets");
 }
 
 TEST_CASE("alert options: conditions that are refused") {

@@ -1,8 +1,7 @@
-#include "server/options/toml/toml_json.hpp"
-
 #include <string>
 #include <string_view>
 
+#include "server/options/tables/cron_config.hpp"
 #include "support/doctest.hpp"
 
 namespace millrace::server {
