@@ -74,7 +74,9 @@ bool Compactor::decide_trim() {
 Compactor::Next Compactor::work() {
   // More may have been appended since the look.
   log_ = journal_.extent();
-  owed_bytes_ += kCompactionPace * (ledger_.bytes_written() - counted_bytes_);
+  const std::uint64_t written = ledger_.bytes_written() - counted_bytes_;
+  owed_bytes_ += kCompactionPace * written;
+  full_disk_.count_written(written);
   const Next next = compact();
   counted_bytes_ = ledger_.bytes_written();
   // Clients that were held go on in a further turn, when there is nothing more to do.

@@ -22,6 +22,7 @@ void FullDisk::look_at_disk(const Journal::Extent& log) {
   if (!is_full_) {
     round_.reset();
     slack_left_ = 0;
+    is_slack_left_vague_ = false;
     idle_since_ = log_.end;
   }
   admission_ = decide_admission();
@@ -54,9 +55,14 @@ bool FullDisk::must_go_first() const {
 
 /// A job counts as needed as long as its record can become, not as it is: one that a connection has
 /// reserved will say so when it is written again. This can hide what is obsolete. What was written
-/// since the last round shows it.
+/// since the last round shows it. So may a further round, which then has the log for itself.
 bool FullDisk::is_due_when_tight() const {
-  return admission_ == Admission::kEndingsOnly && log_.end - idle_since_ > log_.segment_bytes / 4;
+  return admission_ == Admission::kEndingsOnly &&
+         (is_slack_left_vague_ || log_.end - idle_since_ > log_.segment_bytes / 4);
+}
+
+void FullDisk::count_written(std::uint64_t bytes) {
+  if (round_ && bytes > 0) round_->is_alone = false;
 }
 
 /// Obsolete bytes are worth more on a full disk than it costs to be rid of them. So the whole log
@@ -69,7 +75,12 @@ bool FullDisk::is_round_due() {
     return false;
   }
   const bool is_due = slack() > slack_left_ + log_.segment_bytes / 2 || is_compacting_only_;
-  if (!round_ && is_due) round_ = Round{.end = log_.end, .live_bytes = ledger_.live_bytes()};
+  if (!round_ && is_due) {
+    // The batch at hand comes after the end.
+    round_ = Round{.end = log_.end,
+                   .live_bytes = ledger_.live_bytes(),
+                   .is_alone = ledger_.batch_bytes() == 0};
+  }
   return round_.has_value();
 }
 
@@ -78,6 +89,7 @@ void FullDisk::end_round() {
   // those, so they do not count as what no round can free.
   const std::uint64_t ended = difference(round_->live_bytes, ledger_.live_bytes());
   slack_left_ = difference(slack(), ended);
+  is_slack_left_vague_ = !round_->is_alone;
   idle_since_ = log_.end;
   round_.reset();
 }

@@ -19,7 +19,7 @@ namespace millrace::server {
 /// needed:
 ///
 ///                the disk         less than a round        less than
-///                is full          and a quarter segment    a round
+///                is full          and half a segment       a round
 ///     kEverything ─────▶ kNoJobs ──────────▶ kNoGrowth ──────────▶ kEndingsOnly
 ///          ▲                │  ◀──────────────  │  ◀────────────────  │
 ///          │                │     jobs ended    │      jobs ended     │
@@ -56,6 +56,9 @@ class FullDisk {
   /// Only compaction may write: it needs the room that is left, and will make more.
   [[nodiscard]] bool is_compacting_only() const { return is_compacting_only_; }
 
+  /// To be called once a turn with what it wrote before compaction.
+  void count_written(std::uint64_t bytes);
+
   /// While full: whether a round through the whole log is on, or due now.
   [[nodiscard]] bool is_round_due();
 
@@ -67,6 +70,7 @@ class FullDisk {
   struct Round {
     Lsn end = 0;                   ///< of the log when the round began
     std::uint64_t live_bytes = 0;  ///< what was needed then
+    bool is_alone = false;         ///< nobody else has written since
   };
 
   [[nodiscard]] Admission decide_admission() const;
@@ -91,6 +95,8 @@ class FullDisk {
   std::optional<Round> round_;
   Lsn idle_since_ = 0;  ///< where the log ended after the last round, or as the disk filled
   std::uint64_t slack_left_ = 0;  ///< obsolete bytes that the last round could not free
+  /// Others wrote beside that round: some of those bytes it might free if it began now.
+  bool is_slack_left_vague_ = false;
 };
 
 /// How many segments are reserved for a full disk (`FileJournalOptions::reserved_segments`).
@@ -102,7 +108,7 @@ inline constexpr std::uint64_t kReservedSegments = 3;
 inline constexpr std::uint64_t kRoundSegments = 2;
 
 /// With this part of a segment more, jobs may become longer. Below, it is for reservations.
-inline constexpr std::uint64_t kLongerPart = 4;
+inline constexpr std::uint64_t kLongerPart = 2;
 
 /// While clients may write too, this much stays free besides a segment and a quarter.
 inline constexpr std::uint64_t kTurnBytes = kBatchBytesPause;

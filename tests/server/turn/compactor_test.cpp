@@ -255,4 +255,26 @@ TEST_CASE("compactor: what ended during a round on a full disk is what the next 
   CHECK(shop.compactor.look_at_log().admission == Admission::kNoJobs);
 }
 
+TEST_CASE("compactor: what clients write beside a round on a full disk is told apart by another") {
+  Workshop shop;
+  const JobId first = shop.fill(12);
+  for (JobId id = first; id < first + 2200; ++id) shop.remove(id);
+  shop.log.fill(shop.log.end + kPlacesBytes);
+  // All of this is obsolete, though no round that began before it could free it.
+  const Lsn round_end = shop.log.end;
+  std::uint64_t written = 0;
+  while (shop.log.extent().begin < round_end) {
+    REQUIRE(shop.turn() != Compactor::Next::kNothing);
+    for (int i = 0; i < 4 && written < 2 * kPlacesBytes; ++i, written += 10'000) {
+      shop.remove(shop.put(10'000));
+    }
+  }
+  shop.turn();
+  REQUIRE(shop.compactor.look_at_log().admission == Admission::kEndingsOnly);
+  // Nobody may write now, so nothing else would show it.
+  int turns = 0;
+  while (shop.turn() != Compactor::Next::kNothing) REQUIRE(++turns < 10'000);
+  CHECK(shop.compactor.look_at_log().admission == Admission::kNoJobs);
+}
+
 }  // namespace millrace::server
