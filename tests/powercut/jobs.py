@@ -41,8 +41,8 @@ class State:
 
 @dataclass
 class Change:
-    port: int
-    end: float  # the answer's end in what the client at this port received; infinite: none came
+    ports: int  # of the client's connection
+    end: float  # the answer's end in what came over it; infinite: none came
     after: object  # State or GONE
     is_fetch: bool = False  # its answer tells of the job, and not of the reservation
 
@@ -58,11 +58,11 @@ class Job:
     retry: int = 25  # of a Faktory job, as it was pushed
 
     def may_be(self, told):
-        """What it may be, given how many bytes each port was sent."""
+        """What it may be, given how many bytes each connection was sent."""
         states = [self.first] + [each.after for each in self.changes]
         count = 0
         for each in self.changes:
-            if each.end > told.get(each.port, 0):
+            if each.end > told.get(each.ports, 0):
                 break
             count += 1
         first = count
@@ -71,7 +71,7 @@ class Job:
         return states[first : count + 2]
 
     def is_id_told(self, told):
-        return not self.changes or self.changes[0].end <= told.get(self.changes[0].port, 0)
+        return not self.changes or self.changes[0].end <= told.get(self.changes[0].ports, 0)
 
     def last(self):
         return self.changes[-1].after if self.changes else self.first
@@ -93,8 +93,9 @@ class Counted:
         return body
 
     @property
-    def port(self):
-        return self.socket.getsockname()[1]
+    def ports(self):
+        """As the recorder writes them: the server's, then 16 bits of the client's."""
+        return self.socket.getpeername()[1] << 16 | self.socket.getsockname()[1]
 
 
 class Beanstalk(Counted, clients.Beanstalk):
@@ -131,7 +132,7 @@ class Producer:
 
     def begin(self, job, after):
         """A change that was not answered yet."""
-        job.changes.append(Change(self.client.port, float("inf"), after))
+        job.changes.append(Change(self.client.ports, float("inf"), after))
         return job.changes[-1]
 
     def end(self, change):

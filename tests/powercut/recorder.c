@@ -356,16 +356,19 @@ int mkdir(const char* path, mode_t mode) {
   NOTED(REAL(mkdir)(path, mode), 'M', 0, 0, 0, name)
 }
 
-/* How much a client was told: by the port at its end. */
+/* How much a client was told: by the ports at both ends. Clients of two of our ports may have the
+ * same port at their own end. */
 ssize_t send(int descriptor, const void* bytes, size_t size, int flags) {
   pthread_mutex_lock(&lock);
   ssize_t done = REAL(send)(descriptor, bytes, size, flags);
   int error = errno;
-  struct sockaddr_in peer = {0};
-  socklen_t length = sizeof peer;
+  struct sockaddr_in peer = {0}, own = {0};
+  socklen_t peer_length = sizeof peer, own_length = sizeof own;
   if (done > 0 && log_descriptor >= 0 &&
-      getpeername(descriptor, (struct sockaddr*)&peer, &length) == 0 && peer.sin_family == AF_INET)
-    note('S', 0, 0, ntohs(peer.sin_port), done, 0);
+      getpeername(descriptor, (struct sockaddr*)&peer, &peer_length) == 0 &&
+      getsockname(descriptor, (struct sockaddr*)&own, &own_length) == 0 &&
+      peer.sin_family == AF_INET)
+    note('S', 0, 0, (int64_t)ntohs(own.sin_port) << 16 | ntohs(peer.sin_port), done, 0);
   pthread_mutex_unlock(&lock);
   errno = error;
   return done;
