@@ -65,6 +65,14 @@ std::uint64_t push() {
   return act(&World::push, 1, &World::push, before);
 }
 
+std::uint64_t push_ahead() {
+  return act(&World::push_ahead, 1, &World::push, 0);
+}
+
+std::uint64_t push_ahead_fetch_ack() {
+  return act(&World::push_ahead_fetch_ack, 0, &World::push, 0);
+}
+
 template <std::uint64_t before>
 std::uint64_t push_fetch_ack() {
   return act(&World::push_fetch_ack, 0, &World::push, before);
@@ -299,6 +307,8 @@ constexpr Operation kOperations[] = {
     {"kick of a buried job", kick},
     {"PUSH", push<0>},
     {"PUSH with 100,000 other jobs", push<kMany>},
+    {"PUSH that its socket's thread has read", push_ahead},
+    {"PUSH that its socket's thread has read, FETCH, ACK", push_ahead_fetch_ack},
     {"PUSH, FETCH, ACK", push_fetch_ack<0>},
     {"PUSH, FETCH, ACK with 100,000 other jobs", push_fetch_ack<kMany>},
     {"FETCH", fetch<0>},

@@ -29,8 +29,7 @@ struct Counting {
 struct World {
   explicit World(const Broker::Options& options = {}) : broker(ledger, format, options) {
     beanstalk->start(now);
-    faktory->start(now);
-    tell(*faktory, "HELLO {\"v\":2,\"wid\":\"w\",\"pid\":1,\"hostname\":\"h\",\"labels\":[]}\r\n");
+    greet();
   }
   ~World() {
     beanstalk->close(now);
@@ -39,9 +38,16 @@ struct World {
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
+  void greet() {
+    faktory->start(now);
+    tell(*faktory, "HELLO {\"v\":2,\"wid\":\"w\",\"pid\":1,\"hostname\":\"h\",\"labels\":[]}\r\n");
+  }
+
   /// The answer is valid until the next call.
   const std::string& tell(Session& session, std::string_view command) {
     answer.clear();
+    // Another thread does that.
+    if (ahead && &session == faktory.get()) ahead->read(command);
     const Counting counting;
     session.receive(command, now);
     end_turn();
@@ -82,6 +88,20 @@ struct World {
   }
 
   void push() { tell(*faktory, "PUSH " + next_job() + "\r\n"); }
+  /// With a client whose socket has a thread of its own.
+  void push_ahead() {
+    if (!ahead) {
+      faktory->close(now);
+      faktory = faktory_service.open();
+      ahead = faktory->make_read_ahead();
+      greet();
+    }
+    push();
+  }
+  void push_ahead_fetch_ack() {
+    push_ahead();
+    fetch_and("ACK");
+  }
   void push_scheduled() {
     tell(*faktory, "PUSH " + next_job(R"(,"at":"2100-01-01T00:00:00Z")") + "\r\n");
   }
@@ -174,6 +194,7 @@ struct World {
   faktory::Service faktory_service{broker, format, {}, now};
   std::unique_ptr<Session> beanstalk = beanstalk_service.open(access::Caller::everybody());
   std::unique_ptr<Session> faktory = faktory_service.open();
+  std::unique_ptr<ReadAhead> ahead;  ///< null: the client's lines are read by the session
 };
 
 }  // namespace millrace

@@ -37,6 +37,7 @@ Client::Client(ClientNumber number, std::string wid, std::unique_ptr<Session> se
     : number_(number),
       wid_(std::move(wid)),
       session_(std::move(session)),
+      ahead_(number % 2 == 0 ? session_->make_read_ahead() : nullptr),
       events_(std::move(events)) {}
 
 std::vector<std::string> Client::take_produced() {
@@ -66,8 +67,13 @@ void Client::set_reading(bool is_reading, Lsn durable) {
   let_go(durable);
 }
 
-void Client::receive(std::string_view bytes, Time now) {
+void Client::shake_hands(std::string_view bytes, Time now) {
+  if (ahead_) ahead_->read(bytes);
   session_->receive(bytes, now);
+}
+
+void Client::receive(std::string_view bytes, Time now) {
+  shake_hands(bytes, now);
   make_room(now);
 }
 

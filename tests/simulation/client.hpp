@@ -41,6 +41,7 @@ class Client final : public server::Responder {
     kForNothing,  ///< a mistake
   };
 
+  /// Every other client's lines are read ahead, as in the threads of sockets.
   Client(ClientNumber number, std::string wid, std::unique_ptr<Session> session, Events events);
 
   /// The whole replies that the session has made since the last call.
@@ -72,6 +73,8 @@ class Client final : public server::Responder {
   [[nodiscard]] Session& session() { return *session_; }
 
   void receive(std::string_view bytes, Time now);
+  /// The same before its conversation begins.
+  void shake_hands(std::string_view bytes, Time now);
   /// Executes what was kept, if the session wants to. False: it does not.
   bool resume(Time now);
   std::optional<Lsn> bind(Lsn lsn) override;
@@ -91,6 +94,7 @@ class Client final : public server::Responder {
   const ClientNumber number_;
   const std::string wid_;
   const std::unique_ptr<Session> session_;
+  const std::unique_ptr<ReadAhead> ahead_;  ///< may be null
   const Events events_;
   std::string unbound_;  ///< output that was taken to make room, and that no turn has bound yet
   Fetches fetches_ = Fetches::kStrict;

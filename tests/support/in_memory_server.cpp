@@ -22,7 +22,8 @@ faktory::Settings with_random(faktory::Settings settings) {
 InMemoryServer::InMemoryServer() : InMemoryServer(Options{}) {}
 
 InMemoryServer::InMemoryServer(Options options)
-    : now_(options.now),
+    : reads_ahead_(options.reads_ahead),
+      now_(options.now),
       broker_(ledger_, format_,
               {.random_seed = options.random_seed,
                .pushes = options.pushes,
@@ -46,6 +47,7 @@ void InMemoryServer::connect(const std::string& name, Protocol protocol, access:
   Session& session = *(place->second.session = protocol == Protocol::kBeanstalk
                                                    ? beanstalk_.open(std::move(caller))
                                                    : faktory_.open());
+  if (reads_ahead_) place->second.ahead = session.make_read_ahead();
   session.start(now_);
   come_to_rest();
 }
@@ -186,7 +188,9 @@ bool InMemoryServer::serve(Connection& connection) {
 bool InMemoryServer::feed(Connection& connection) {
   Session& session = *connection.session;
   if (!connection.unread.empty() && session.wants_input()) {
-    session.receive(std::exchange(connection.unread, {}), now_);
+    const std::string bytes = std::exchange(connection.unread, {});
+    if (connection.ahead) connection.ahead->read(bytes);
+    session.receive(bytes, now_);
     return true;
   }
   if (connection.unread.empty() && connection.is_half_closed && !connection.knows_end) {

@@ -34,6 +34,7 @@ class InMemoryServer {
     std::uint64_t random_seed = 1;
     PushRules pushes = {};
     FinishedJobs::Limits finished = {};
+    bool reads_ahead = false;  ///< as sockets with threads of their own do
     Time now{std::chrono::seconds{1'700'000'000}};
   };
 
@@ -88,6 +89,7 @@ class InMemoryServer {
  private:
   struct Connection {
     std::unique_ptr<Session> session;  ///< null when closed
+    std::unique_ptr<ReadAhead> ahead;  ///< may be null
     std::string unread;                ///< sent by the client, not wanted by the session yet
     std::string output;                ///< received by the client
     bool is_half_closed = false;
@@ -105,6 +107,7 @@ class InMemoryServer {
   Time next_deadline() const;
   void meet_deadlines();
 
+  const bool reads_ahead_;
   Time now_;
   faktory::WorkUnits format_;
   Ledger ledger_;

@@ -108,8 +108,11 @@ std::vector<Transcript> read_transcripts(const std::string& folder) {
   return transcripts;
 }
 
-std::unique_ptr<Driver> make_in_memory_driver(const Transcript& transcript, Protocol protocol) {
-  return std::make_unique<InMemoryDriver>(options_for(transcript), protocol);
+std::unique_ptr<Driver> make_in_memory_driver(const Transcript& transcript, Protocol protocol,
+                                              bool reads_ahead) {
+  InMemoryServer::Options options = options_for(transcript);
+  options.reads_ahead = reads_ahead;
+  return std::make_unique<InMemoryDriver>(std::move(options), protocol);
 }
 
 void run_transcripts(const std::string& folder, const std::vector<std::size_t>& cuts,
@@ -123,9 +126,9 @@ void run_transcripts(const std::string& folder, const std::vector<std::size_t>& 
   }
 }
 
-void run_transcripts(const std::string& folder, Protocol protocol) {
-  run_transcripts(folder, {1, 2, 5, 100, 0}, [protocol](const Transcript& transcript) {
-    return make_in_memory_driver(transcript, protocol);
+void run_transcripts(const std::string& folder, Protocol protocol, bool reads_ahead) {
+  run_transcripts(folder, {1, 2, 5, 100, 0}, [=](const Transcript& transcript) {
+    return make_in_memory_driver(transcript, protocol, reads_ahead);
   });
 }
 

@@ -20,7 +20,7 @@ void run_transcripts(const std::string& folder, const std::vector<std::size_t>& 
                      const MakeDriver& make_driver);
 
 /// In memory, with pieces of 1, 2, 5 and 100 bytes and whole.
-void run_transcripts(const std::string& folder, Protocol protocol);
+void run_transcripts(const std::string& folder, Protocol protocol, bool reads_ahead = false);
 
 /// True when the transcript sends a line that begins with the verb, and the next reply begins with
 /// none of the refusals.
@@ -32,6 +32,7 @@ void run_transcripts(const std::string& folder, Protocol protocol);
 
 /// A server in memory as a driver.
 [[nodiscard]] std::unique_ptr<Driver> make_in_memory_driver(const Transcript& transcript,
-                                                            Protocol protocol);
+                                                            Protocol protocol,
+                                                            bool reads_ahead = false);
 
 }  // namespace millrace::test

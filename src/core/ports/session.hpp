@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,6 +36,17 @@ struct Delivery {
 /// took 18 ms with 256 KiB, and one client read no faster.
 inline constexpr std::size_t kOutputBytesPause = 32 * 1024;
 
+/// The part of a session's work for which the bytes that arrive are enough: where the client's
+/// socket has a thread of its own, it is done there. The session picks the results up in `receive`.
+class ReadAhead {
+ public:
+  virtual ~ReadAhead() = default;
+
+  /// The next bytes of the client: all that the session has not received yet. Not called while the
+  /// session receives.
+  virtual void read(std::string_view bytes) = 0;
+};
+
 /// One connection's conversation in one protocol: bytes in, bytes out, no socket and no clock.
 ///
 /// Its driver (a connection, or a test) calls `start` once, then `receive` for what arrived,
@@ -45,6 +57,9 @@ inline constexpr std::size_t kOutputBytesPause = 32 * 1024;
 class Session {
  public:
   virtual ~Session() = default;
+
+  /// Before anything else: what reads ahead for this session. Null: there is no use in it.
+  [[nodiscard]] virtual std::unique_ptr<ReadAhead> make_read_ahead() { return nullptr; }
 
   /// Says the greeting, if the protocol has one.
   virtual void start(Time now) = 0;

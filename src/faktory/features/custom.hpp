@@ -20,6 +20,13 @@ struct Custom {
   std::string_view throttle_key;
   std::string_view retry_delays;
 
+  /// One of them is there.
+  [[nodiscard]] bool has_known() const {
+    return !(unique_for.empty() && unique_until.empty() && unique_conflict.empty() &&
+             expires_at.empty() && expires_in.empty() && track.empty() && bid.empty() &&
+             throttle_key.empty() && retry_delays.empty());
+  }
+
   /// Takes a member, if it is one of these. Of several with one name the last one counts. `name` is
   /// what the JSON string means.
   void take(std::string_view name, std::string_view value);

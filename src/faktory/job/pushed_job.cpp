@@ -157,6 +157,15 @@ Result<MadeJob, RefusedJob> MadeJob::make(const JobMembers& members, const PushT
   return made;
 }
 
+std::optional<MadeJob> MadeJob::make_timeless(const JobMembers& members) {
+  if (!members.at.empty() || !members.raw_failure.empty() || members.custom.has_known()) {
+    return std::nullopt;
+  }
+  Result<MadeJob, RefusedJob> made = make(members, {});
+  if (!made) return std::nullopt;
+  return std::move(*made);
+}
+
 void MadeJob::prepare() {
   if (body_.size() <= kMadeBodyBytes) return;
   long_body_ = LongBody(body_);

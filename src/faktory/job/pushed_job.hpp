@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -106,6 +107,12 @@ class MadeJob {
  public:
   [[nodiscard]] static Result<MadeJob, RefusedJob> make(const JobMembers& members,
                                                         const PushTerms& terms);
+
+  /// The same of a job for which it does not matter when it is pushed, nor by what secret locks are
+  /// named: nearly all are such. nullopt: not for this one, or it is refused.
+  [[nodiscard]] static std::optional<MadeJob> make_timeless(const JobMembers& members);
+  /// That one is pushed now.
+  void set_created_at(Time now) { job_.created_at = now; }
 
   /// Takes long, and spares the broker's thread as much: a long body is put where the job will have
   /// it. Once, when what it was read from is not needed any more.

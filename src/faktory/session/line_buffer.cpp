@@ -16,6 +16,7 @@ constexpr std::size_t kVerbBytesMax = 16;
 }  // namespace
 
 void LineBuffer::add(std::string_view bytes) {
+  added_bytes_ += bytes.size();
   if (dropping_bytes_max_ != 0) {
     const std::size_t end = bytes.find('\n');
     dropping_bytes_ += std::min(end, bytes.size());

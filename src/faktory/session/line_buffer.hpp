@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -56,6 +57,10 @@ class LineBuffer {
     return dropped_bytes_max_ != 0 || has_long_line_ || searched_ < bytes_.size() || is_endless();
   }
 
+  /// How many bytes were added up to the end of the last line that `next` has found, if it was no
+  /// long one.
+  [[nodiscard]] std::uint64_t position() const { return added_bytes_ - (bytes_.size() - taken_); }
+
   [[nodiscard]] std::size_t kept_bytes() const {
     return bytes_.size() - taken_ + long_line_.size();
   }
@@ -72,6 +77,7 @@ class LineBuffer {
   std::size_t short_bytes_ = 0;
   LimitOf limit_of_ = nullptr;
   std::string bytes_;
+  std::uint64_t added_bytes_ = 0;
   std::size_t taken_ = 0;               ///< everything before it was taken
   std::size_t searched_ = 0;            ///< there is no LF from `taken_` up to here
   std::size_t dropping_bytes_max_ = 0;  ///< in the middle of a line that is longer; 0: of none

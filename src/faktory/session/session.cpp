@@ -24,8 +24,21 @@ FaktorySession::~FaktorySession() {
 
 // ---- life ---------------------------------------------------------------------------------------
 
+std::unique_ptr<ReadAhead> FaktorySession::make_read_ahead() {
+  // Shared: this may be gone before the socket is, or the other way round.
+  ahead_ = std::make_shared<PushReader::Made>();
+  return std::make_unique<PushReader>(ahead_);
+}
+
 void FaktorySession::receive(std::string_view bytes, Time now) {
   if (is_closing_) return;
+  if (ahead_ && !ahead_->empty()) {
+    for (PushAhead& push : *ahead_) {
+      made_bytes_ += push.job.kept_bytes();
+      made_.push_back(std::move(push));
+    }
+    ahead_->clear();
+  }
   lines_.add(bytes);
   work_through_lines(now);
 }
@@ -104,7 +117,7 @@ bool FaktorySession::wants_input() const {
 }
 
 std::size_t FaktorySession::kept_bytes() const {
-  return lines_.kept_bytes() + (background_ ? background_->task.kept_bytes : 0) +
+  return lines_.kept_bytes() + made_bytes_ + (background_ ? background_->task.kept_bytes : 0) +
          (pushed_ ? pushed_->kept_bytes() : 0);
 }
 
@@ -161,6 +174,10 @@ void FaktorySession::execute_one(const LineBuffer::Line& line, Time now) {
     return reply::error(output_, reply::line_too_long(line.exceeded_bytes_max));
   }
   if (is_long(line)) return parse_in_background(line, now);
+  if (std::optional<MadeJob> job = take_made()) {
+    job->set_created_at(now);
+    return put(*job, now);
+  }
   if (last_fetch_ && last_fetch_->is(line.text)) {
     ++shared_.command_count;
     return fetch(last_fetch_->request(), now);
@@ -233,9 +250,30 @@ void FaktorySession::execute(Result<Command, Refused>& command, Time now) {
 }
 
 void FaktorySession::execute(Result<MadeJob, RefusedJob>& job, Time now) {
+  if (job) return put(*job, now);
   ++shared_.command_count;
-  if (!job) return reply::refused_job(output_, job.error());
-  const auto id = shared_.pusher.put(job->job(), now, caller_, wid_);
+  reply::refused_job(output_, job.error());
+}
+
+/// The job that was made of the line at hand. nullopt: none was, or the user may push nowhere,
+/// which is refused before its jobs are.
+std::optional<MadeJob> FaktorySession::take_made() {
+  const std::uint64_t end = lines_.position();
+  std::optional<MadeJob> job;
+  while (!made_.empty() && made_.front().line_end <= end) {
+    MadeJob& first = made_.front().job;
+    made_bytes_ -= first.kept_bytes();
+    if (made_.front().line_end == end && caller_.may_anywhere(access::Right::kPush)) {
+      job = std::move(first);
+    }
+    made_.pop_front();
+  }
+  return job;
+}
+
+void FaktorySession::put(MadeJob& job, Time now) {
+  ++shared_.command_count;
+  const auto id = shared_.pusher.put(job.job(), now, caller_, wid_);
   id ? reply::ok(output_) : refuse_job(id.error(), "push", now);
 }
 

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -19,6 +20,7 @@
 #include "faktory/session/command.hpp"
 #include "faktory/session/line_buffer.hpp"
 #include "faktory/session/long/long_line.hpp"
+#include "faktory/session/push_reader.hpp"
 #include "faktory/session/shared.hpp"
 
 namespace millrace::faktory {
@@ -88,6 +90,7 @@ class FaktorySession final : public Session {
   FaktorySession(const FaktorySession&) = delete;
   FaktorySession& operator=(const FaktorySession&) = delete;
 
+  [[nodiscard]] std::unique_ptr<ReadAhead> make_read_ahead() override;
   void start(Time now) override;
   void receive(std::string_view bytes, Time now) override;
   void resume(Time now) override;
@@ -226,6 +229,8 @@ class FaktorySession final : public Session {
   void execute_long(LongLine& line, Time now);
   void execute(Result<Command, Refused>& command, Time now);
   void execute(Result<MadeJob, RefusedJob>& job, Time now);
+  [[nodiscard]] std::optional<MadeJob> take_made();
+  void put(MadeJob& job, Time now);
   void execute(Outcome<std::unique_ptr<JobList>>& jobs, Time now);
   void push_list(Outcome<std::unique_ptr<JobList>>& jobs, Time now);
   void push_slice(Time now);
@@ -242,9 +247,12 @@ class FaktorySession final : public Session {
   Shared& shared_;
   const std::string peer_;
   LineBuffer lines_;
-  std::unique_ptr<LastFetch> last_fetch_;  ///< null: it named few queues
-  std::uint64_t sent_ = 0;                 ///< bytes of output that left
-  std::vector<Fetched> fetched_;           ///< the oldest first
+  std::shared_ptr<PushReader::Made> ahead_;  ///< null: nothing reads ahead
+  std::deque<PushAhead> made_;               ///< taken from there; of lines that were not executed
+  std::size_t made_bytes_ = 0;               ///< their memory
+  std::unique_ptr<LastFetch> last_fetch_;    ///< null: it named few queues
+  std::uint64_t sent_ = 0;                   ///< bytes of output that left
+  std::vector<Fetched> fetched_;             ///< the oldest first
   std::optional<Challenge> challenge_;
   std::unique_ptr<Login> login_;
   ClientId client_ = 0;  ///< 0 until the handshake is over

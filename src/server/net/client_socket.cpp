@@ -119,6 +119,7 @@ void ClientSocket::hand_on(const Stream::Received& received) {
     is_handed_on_ = true;
     // In a buffer that the next socket uses too.
     if (!received.is_in_place) input_ = received.bytes;
+    if (ahead_) ahead_->read(received.bytes);
     Arrival& arrival = tell();
     arrival.input = received.is_in_place ? received.bytes : std::string_view(input_);
     arrival.is_end = is_end;

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/ports/session.hpp"
 #include "server/net/connection_state.hpp"
 #include "server/net/outbox.hpp"
 #include "server/net/stream.hpp"
@@ -30,6 +31,9 @@ class ClientSocket final : private Stream::Owner {
 
   /// Its session is that one. Before `open`.
   void serve(ClientSession& session) { session_ = &session; }
+
+  /// Its session has that read what arrives first. Before `open`.
+  void read_ahead(std::unique_ptr<ReadAhead> ahead) { ahead_ = std::move(ahead); }
 
   /// From now on it belongs to that thread, as all other calls do.
   void open(IoThread& thread);
@@ -66,6 +70,7 @@ class ClientSocket final : private Stream::Owner {
   std::optional<Stream> stream_;    ///< since then
   IoThread* thread_ = nullptr;
   ClientSession* session_ = nullptr;
+  std::unique_ptr<ReadAhead> ahead_;  ///< null: nothing does
   ConnectionState state_ = ConnectionState::kOpen;
   bool is_handed_on_ = false;  ///< the session has not taken the input that was handed on last
   bool has_input_ = false;     ///< as far as the stream has told

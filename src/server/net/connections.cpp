@@ -33,6 +33,7 @@ void Connections::add(int descriptor, std::unique_ptr<TlsStream> tls,
                       std::unique_ptr<Session> session) {
   auto socket = std::make_unique<ClientSocket>(descriptor, std::move(tls));
   IoThread& thread = parts_.net.choose();
+  if (thread.has_thread()) socket->read_ahead(session->make_read_ahead());
   Client& client = all_.emplace_back(std::move(session), *socket, thread.orders(), session_parts_);
   client.place = std::prev(all_.end());
   client.descriptor = descriptor;

@@ -10,6 +10,10 @@ TEST_CASE("faktory transcripts") {
   run_transcripts("faktory", Protocol::kFaktory);
 }
 
+TEST_CASE("faktory transcripts: what is read ahead is answered alike") {
+  run_transcripts("faktory", Protocol::kFaktory, true);
+}
+
 TEST_CASE("faktory transcripts: every verb is in one") {
   const std::vector<Transcript> transcripts = read_transcripts("faktory");
   for (std::string_view verb : faktory::verbs()) {

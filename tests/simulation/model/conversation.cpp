@@ -20,8 +20,8 @@ bool tells_nothing(const std::string& reply) {
 void Conversation::begin(Client& client, Time now) {
   client.session().start(now);
   if (client.is_worker()) {
-    client.session().receive(
-        R"(HELLO {"v":2,"hostname":"h","pid":1,"wid":")" + client.wid() + "\"}\r\n", now);
+    client.shake_hands(R"(HELLO {"v":2,"hostname":"h","pid":1,"wid":")" + client.wid() + "\"}\r\n",
+                       now);
     demand(client.take_produced().size() == 2, "the handshake went wrong");
     parts_.model.connect_worker(client.number(), client.wid(), now);
   } else {
