@@ -65,6 +65,19 @@ std::uint64_t push() {
   return act(&World::push, 1, &World::push, before);
 }
 
+/// By one of 100 users.
+template <void (World::*action)(), std::uint64_t left>
+std::uint64_t act_as_user() {
+  World world;
+  world.have_users(100);
+  {
+    const Counted counted;
+    repeat(world, action, kTimes);
+  }
+  CHECK(world.broker.view().orders().count(JobState::kReady) == left * kTimes);
+  return kTimes;
+}
+
 std::uint64_t push_ahead() {
   return act(&World::push_ahead, 1, &World::push, 0);
 }
@@ -307,6 +320,8 @@ constexpr Operation kOperations[] = {
     {"kick of a buried job", kick},
     {"PUSH", push<0>},
     {"PUSH with 100,000 other jobs", push<kMany>},
+    {"put, reserve, delete of one of 100 users", act_as_user<&World::put_reserve_delete, 0>},
+    {"PUSH, FETCH, ACK of one of 100 users", act_as_user<&World::push_fetch_ack, 0>},
     {"PUSH that its socket's thread has read", push_ahead},
     {"PUSH that its socket's thread has read, FETCH, ACK", push_ahead_fetch_ack},
     {"PUSH, FETCH, ACK", push_fetch_ack<0>},

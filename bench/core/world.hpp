@@ -3,14 +3,19 @@
 #include <valgrind/callgrind.h>
 
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "access/users.hpp"
+#include "base/check.hpp"
 #include "beanstalk/service.hpp"
 #include "core/broker/broker.hpp"
 #include "faktory/job/work_unit.hpp"
 #include "faktory/service.hpp"
+#include "faktory/session/auth.hpp"
 
 namespace millrace {
 
@@ -170,6 +175,37 @@ struct World {
               R"(,"errtype":"Error","message":"it failed","backtrace":["a:1","b:2","c:3"])");
   }
 
+  /// From now on the clients are one of so many users.
+  void have_users(std::size_t count) {
+    std::vector<access::User> users(count);
+    for (access::User& user : users) {
+      user.name = "user-" + std::to_string(&user - users.data());
+      user.grants = {{.queues = {"default"}, .may = {access::Right::kPush, access::Right::kWork}}};
+      user.secrets = {"a long secret of " + user.name};
+    }
+    const std::string secret = users.back().secrets.front();
+    const auto shared = std::make_shared<const access::Users>(std::move(users));
+    beanstalk->close(now);
+    beanstalk = beanstalk_service.open(access::Caller(shared, shared->all().back()));
+    beanstalk->start(now);
+    faktory->close(now);
+    faktory_service.set_users(shared);
+    faktory = faktory_service.open();
+    faktory->start(now);
+    log_in(secret);
+  }
+
+  void log_in(std::string_view secret) {
+    const std::string greeting = faktory->take_output();
+    const nlohmann::json asked = nlohmann::json::parse(greeting.substr(greeting.find('{')));
+    faktory::PasswordHash hash(secret, {.iterations = asked.at("i"), .salt = asked.at("s")});
+    while (!hash.work(faktory::kIterationsMin)) continue;
+    tell(*faktory, R"(HELLO {"v":2,"wid":"w","pid":1,"hostname":"h","labels":[],"pwdhash":")" +
+                       hash.text() + "\"}\r\n");
+    while (faktory->wants_resume()) faktory->resume(now);
+    CHECK(answer + faktory->take_output() == "+OK\r\n");
+  }
+
   /// Lets everything that is due now happen.
   void settle() {
     const Counting counting;
@@ -191,7 +227,7 @@ struct World {
   Ledger ledger;
   Broker broker;
   beanstalk::Service beanstalk_service{broker, format, {}, now};
-  faktory::Service faktory_service{broker, format, {}, now};
+  faktory::Service faktory_service{broker, format, {.random = [] { return 7; }}, now};
   std::unique_ptr<Session> beanstalk = beanstalk_service.open(access::Caller::everybody());
   std::unique_ptr<Session> faktory = faktory_service.open();
   std::unique_ptr<ReadAhead> ahead;  ///< null: the client's lines are read by the session

@@ -79,10 +79,14 @@ bool Caller::is_unchanged_in(const SharedUsers& users) const {
 
 Rights Caller::rights_for(std::string_view queue) const {
   if (user_ == nullptr) return {};
-  const auto found = known_.find(queue);
-  if (found != known_.end()) return found->second;
-  if (known_.size() >= kKnownQueuesMax) known_.clear();
-  return known_.emplace(queue, user_->rights_for(queue)).first->second;
+  if (!queue.empty() && queue == last_queue_) return last_rights_;
+  auto found = known_.find(queue);
+  if (found == known_.end()) {
+    if (known_.size() >= kKnownQueuesMax) known_.clear();
+    found = known_.emplace(queue, user_->rights_for(queue)).first;
+  }
+  last_queue_ = queue;
+  return last_rights_ = found->second;
 }
 
 }  // namespace millrace::access

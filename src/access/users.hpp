@@ -99,7 +99,10 @@ class Caller {
   }
   /// `user` is of `users`. `secret`: the one of the user's that it has logged in with, if by one.
   Caller(SharedUsers users, const User& user, std::string_view secret = {})
-      : users_(std::move(users)), user_(&user), secret_(secret) {}
+      : users_(std::move(users)),
+        user_(&user),
+        anywhere_(user.rights_anywhere()),
+        secret_(secret) {}
 
   [[nodiscard]] bool is_limited() const { return is_limited_; }
   /// Empty: nobody in particular.
@@ -112,7 +115,7 @@ class Caller {
     return !is_limited_ || (user_ != nullptr && user_->rights_everywhere().has(right));
   }
   [[nodiscard]] bool may_anywhere(Right right) const {
-    return !is_limited_ || (user_ != nullptr && user_->rights_anywhere().has(right));
+    return !is_limited_ || anywhere_.has(right);
   }
 
   /// The patterns of the queues for which the user has the right; empty: of all, or of none.
@@ -126,10 +129,14 @@ class Caller {
 
   SharedUsers users_;
   const User* user_ = nullptr;  ///< null: nobody, or everybody
+  Rights anywhere_;             ///< see `User::rights_anywhere`
   bool is_limited_ = true;
   std::string_view secret_;
   /// By queue: patterns take longer. Bounded by `kKnownQueuesMax`.
   mutable TextMap<Rights> known_;
+  /// The queue that was asked for last, which is mostly the next one too.
+  mutable std::string last_queue_;
+  mutable Rights last_rights_;
 };
 
 }  // namespace millrace::access
