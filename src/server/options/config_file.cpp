@@ -267,22 +267,38 @@ Outcome<ConfigDocument> ConfigDocument::read(const std::vector<std::string>& fil
   return document;
 }
 
+Outcome<Done> ConfigTable::check_keys(const std::string& name,
+                                      std::span<const std::string_view> known) const {
+  for (const auto& [key, value] : table_) {
+    if (std::ranges::find(known, key.str()) != known.end()) continue;
+    return problem(key.source().begin.line,
+                   "unknown key '" + one_line(key.str(), kShownKeyBytesMax) + "' in " + name);
+  }
+  return Done{};
+}
+
+Outcome<Done> read_entries(const ConfigDocument& document, const std::string& name,
+                           const ReadEntry& read) {
+  const toml::node* const node = document.root().get(name);
+  if (node == nullptr) return Done{};
+  const ConfigTable root(document, document.root());
+  const toml::array* const entries = node->as_array();
+  if (entries == nullptr) {
+    return root.problem(*node, "an entry begins with [[" + name + "]], in double brackets");
+  }
+  for (const toml::node& entry : *entries) {
+    if (!entry.is_table()) {
+      return root.problem(entry, name + " must be written as [[" + name + "]]");
+    }
+    if (auto done = read(ConfigTable(document, *entry.as_table())); !done) return done;
+  }
+  return Done{};
+}
+
 Outcome<Done> read_entries(std::span<const ConfigDocument> documents, const std::string& name,
-                           const std::function<Outcome<Done>(const ConfigTable& entry)>& read) {
+                           const ReadEntry& read) {
   for (const ConfigDocument& document : documents) {
-    const toml::node* const node = document.root().get(name);
-    if (node == nullptr) continue;
-    const ConfigTable root(document, document.root());
-    const toml::array* const entries = node->as_array();
-    if (entries == nullptr) {
-      return root.problem(*node, "an entry begins with [[" + name + "]], in double brackets");
-    }
-    for (const toml::node& entry : *entries) {
-      if (!entry.is_table()) {
-        return root.problem(entry, name + " must be written as [[" + name + "]]");
-      }
-      if (auto done = read(ConfigTable(document, *entry.as_table())); !done) return done;
-    }
+    if (auto done = read_entries(document, name, read); !done) return done;
   }
   return Done{};
 }

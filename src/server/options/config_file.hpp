@@ -103,15 +103,26 @@ class ConfigTable {
     return node != nullptr ? *node : table_;
   }
 
+  /// One in it, or another of the document.
+  [[nodiscard]] ConfigTable part(const toml::table& table) const {
+    return ConfigTable(document_, table);
+  }
+
+  /// A key of the table that is none of these is a problem. `name`: what the file calls the table.
+  [[nodiscard]] Outcome<Done> check_keys(const std::string& name,
+                                         std::span<const std::string_view> known) const;
+
  private:
   const ConfigDocument& document_;
   const toml::table& table_;
 };
 
 /// Calls `read` with each `[[name]]` of the documents, in their order, until it has a problem.
-[[nodiscard]] Outcome<Done> read_entries(
-    std::span<const ConfigDocument> documents, const std::string& name,
-    const std::function<Outcome<Done>(const ConfigTable& entry)>& read);
+using ReadEntry = std::function<Outcome<Done>(const ConfigTable& entry)>;
+[[nodiscard]] Outcome<Done> read_entries(const ConfigDocument& document, const std::string& name,
+                                         const ReadEntry& read);
+[[nodiscard]] Outcome<Done> read_entries(std::span<const ConfigDocument> documents,
+                                         const std::string& name, const ReadEntry& read);
 
 /// What a config file may be.
 enum class ConfigFile {

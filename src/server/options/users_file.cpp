@@ -34,6 +34,7 @@ constexpr std::size_t kPatternBytesMax = 200;
 /// With many of them, a name could take long to match.
 constexpr std::size_t kStarsMax = 4;
 
+constexpr std::string_view kTables[] = {"role", "user", "listener", "proxy"};
 constexpr std::string_view kRoleKeys[] = {"name", "queues", "may"};
 constexpr std::string_view kUserKeys[] = {"name", "roles", "secret-file", "web-password"};
 constexpr std::size_t kProxiesMax = 20;
@@ -78,12 +79,8 @@ class Reader {
       : document_(document), folder_(std::move(folder)) {}
 
   Outcome<UsersFile> read() {
-    for (const auto& [key, value] : document_.root()) {
-      if (key != "role" && key != "user" && key != "listener" && key != "proxy") {
-        return problem(value,
-                       "unknown key or table '" + one_line(key.str(), kShownKeyBytesMax) + "'");
-      }
-    }
+    const ConfigTable root(document_, document_.root());
+    if (auto keys = root.check_keys("the users file", kTables); !keys) return keys.error();
     if (auto read = each("role", kRoleKeys, &Reader::read_role); !read) return read.error();
     if (auto read = each("user", kUserKeys, &Reader::read_user); !read) return read.error();
     if (users_.empty()) return Problem{document_.place(1) + ": there is no [[user]]"};
@@ -98,45 +95,30 @@ class Reader {
   }
 
  private:
-  using ReadOne = Outcome<Done> (Reader::*)(const toml::table& table);
-
-  [[nodiscard]] std::string place(const toml::node& node) const {
-    return document_.place(node.source().begin.line);
-  }
-  [[nodiscard]] Problem problem(const toml::node& node, const std::string& why) const {
-    return Problem{place(node) + ": " + why};
-  }
+  using ReadOne = Outcome<Done> (Reader::*)(const ConfigTable& table);
 
   Outcome<Done> each(const std::string& name, std::span<const std::string_view> keys,
                      ReadOne read_one) {
-    const toml::node* const node = document_.root().get(name);
-    if (node == nullptr) return Done{};
-    const toml::array* const list = node->as_array();
-    if (list == nullptr) return problem(*node, "write [[" + name + "]], in double brackets");
-    if (list->size() > kUsersMax) return problem(*node, "more than 1000 of [[" + name + "]]");
-    for (const toml::node& element : *list) {
-      const toml::table* const table = element.as_table();
-      if (table == nullptr) return problem(element, "write [[" + name + "]], a table");
-      for (const auto& [key, value] : *table) {
-        if (std::ranges::find(keys, key.str()) != keys.end()) continue;
-        return problem(value,
-                       "unknown key '" + one_line(key.str(), kShownKeyBytesMax) + "' in " + name);
-      }
-      if (auto read = (this->*read_one)(*table); !read) return read;
-    }
-    return Done{};
+    std::size_t count = 0;
+    return read_entries(document_, name, [&](const ConfigTable& table) -> Outcome<Done> {
+      if (++count > kUsersMax) return problem(table, "more than 1000 of [[" + name + "]]");
+      if (auto known = table.check_keys(name, keys); !known) return known;
+      return (this->*read_one)(table);
+    });
   }
 
-  /// The value; the table, if it is not there.
-  [[nodiscard]] static const toml::node& at(const toml::table& table, std::string_view key) {
-    const toml::node* const node = table.get(key);
-    return node != nullptr ? *node : table;
+  static Problem problem(const ConfigTable& table, const std::string& why) {
+    return table.problem(table.table(), why);
+  }
+  /// Where the value is.
+  static Problem problem(const ConfigTable& table, std::string_view key, const std::string& why) {
+    return table.problem(table.at(key), why);
   }
 
   /// A text, or a list of them. Empty: it is not there.
-  [[nodiscard]] Outcome<Texts> texts(const toml::table& table, std::string_view key,
+  [[nodiscard]] Outcome<Texts> texts(const ConfigTable& table, std::string_view key,
                                      std::size_t max) const {
-    const toml::node* const node = table.get(key);
+    const toml::node* const node = table.table().get(key);
     Texts found;
     if (node == nullptr) return found;
     const auto add = [&](const toml::node& each) {
@@ -150,24 +132,25 @@ class Reader {
       for (const toml::node& each : *list) is_good = is_good && add(each);
     }
     if (!is_good || found.empty()) {
-      return problem(*node, std::string(key) + " must be a text in quotes" +
-                                (max > 1 ? ", or a list of at least one" : " and not empty"));
+      return problem(table, key,
+                     std::string(key) + " must be a text in quotes" +
+                         (max > 1 ? ", or a list of at least one" : " and not empty"));
     }
     if (found.size() > max) {
-      return problem(*node, std::string(key) + ": at most " + std::to_string(max));
+      return problem(table, key, std::string(key) + ": at most " + std::to_string(max));
     }
     return found;
   }
 
-  Outcome<std::string> read_name(const toml::table& table, const std::string& what) const {
+  Outcome<std::string> read_name(const ConfigTable& table, const std::string& what) const {
     auto found = texts(table, "name", 1);
     if (!found) return found.error();
     if (found->size() == 1 && is_name(found->front())) return std::move(found->front());
-    return problem(at(table, "name"),
+    return problem(table, "name",
                    "the name of a " + what + " has 1 to 64 letters, digits, -, _, . and @");
   }
 
-  Outcome<Done> read_role(const toml::table& table) {
+  Outcome<Done> read_role(const ConfigTable& table) {
     auto name = read_name(table, "role");
     if (!name) return name.error();
     auto queues = texts(table, "queues", kPatternsMax);
@@ -182,32 +165,35 @@ class Reader {
       if (pattern.size() > kPatternBytesMax || has_open_bracket(pattern) ||
           static_cast<std::size_t>(std::ranges::count(pattern, '*')) > kStarsMax) {
         return problem(
-            at(table, "queues"),
+            table, "queues",
             "'" + one_line(pattern, kShownKeyBytesMax) +
                 "' is not a pattern: at most 200 bytes and four *, and each [ has its ]");
       }
       if (may_match_queue(pattern)) continue;
-      file_.warnings.push_back(place(at(table, "queues")) + ": no queue can have a name like '" +
-                               one_line(pattern, kShownKeyBytesMax) + "'");
+      file_.warnings.push_back(
+          problem(table, "queues",
+                  "no queue can have a name like '" + one_line(pattern, kShownKeyBytesMax) + "'")
+              .text);
     }
     grant.queues = std::move(*queues);
     for (const std::string& each : *may) {
       const std::optional<Right> right = access::right_of(each);
       if (!right) {
-        return problem(at(table, "may"), "'" + one_line(each, kShownKeyBytesMax) +
-                                             "' is not a right: push, work, view, operate, admin");
+        return problem(table, "may",
+                       "'" + one_line(each, kShownKeyBytesMax) +
+                           "' is not a right: push, work, view, operate, admin");
       }
       grant.may.add(*right);
     }
     if (roles_.emplace(*name, std::move(grant)).second) return Done{};
-    return problem(at(table, "name"), "there is a role " + *name + " already");
+    return problem(table, "name", "there is a role " + *name + " already");
   }
 
-  Outcome<Done> read_user(const toml::table& table) {
+  Outcome<Done> read_user(const ConfigTable& table) {
     auto name = read_name(table, "user");
     if (!name) return name.error();
     if (!names_.insert(*name).second) {
-      return problem(at(table, "name"), "there is a user " + *name + " already");
+      return problem(table, "name", "there is a user " + *name + " already");
     }
     access::User user;
     user.name = std::move(*name);
@@ -218,14 +204,14 @@ class Reader {
     for (const std::string& each : *roles) {
       const auto role = roles_.find(each);
       if (role == roles_.end()) {
-        return problem(at(table, "roles"),
+        return problem(table, "roles",
                        "there is no role '" + one_line(each, kShownKeyBytesMax) + "'");
       }
       user.grants.push_back(role->second);
       patterns += role->second.queues.size();
     }
     if (patterns > kPatternsMax) {
-      return problem(at(table, "roles"), "the roles of a user have at most 100 patterns");
+      return problem(table, "roles", "the roles of a user have at most 100 patterns");
     }
     if (auto read = read_secrets(table, user); !read) return read;
     if (auto read = read_web_passwords(table, user); !read) return read;
@@ -233,25 +219,24 @@ class Reader {
     return Done{};
   }
 
-  Outcome<Done> read_secrets(const toml::table& table, access::User& user) {
+  Outcome<Done> read_secrets(const ConfigTable& table, access::User& user) {
     auto files = texts(table, "secret-file", access::kSecretsMax);
     if (!files) return files.error();
     for (const std::string& given : *files) {
       const std::string path = (folder_ / given).string();
       auto file = read_password_file(path, "secret file");
-      if (!file) return problem(at(table, "secret-file"), file.error().text);
+      if (!file) return problem(table, "secret-file", file.error().text);
       if (file->is_readable_by_all) {
-        file_.warnings.push_back(place(at(table, "secret-file")) + ": every user can read " + path);
+        file_.warnings.push_back(problem(table, "secret-file", "every user can read " + path).text);
       }
       if (file->password.size() < access::kSecretBytesMin) {
-        return problem(at(table, "secret-file"),
-                       "the secret in " + path + " is shorter than 16 bytes");
+        return problem(table, "secret-file", "the secret in " + path + " is shorter than 16 bytes");
       }
       if (std::ranges::find(user.secrets, file->password) != user.secrets.end()) {
-        return problem(at(table, "secret-file"), "both secrets of " + user.name + " are the same");
+        return problem(table, "secret-file", "both secrets of " + user.name + " are the same");
       }
       if (!secrets_.insert(file->password).second) {
-        return problem(at(table, "secret-file"),
+        return problem(table, "secret-file",
                        "the secret in " + path + " is there twice: each user has its own");
       }
       user.secrets.push_back(std::move(file->password));
@@ -259,7 +244,7 @@ class Reader {
     return Done{};
   }
 
-  Outcome<Done> read_web_passwords(const toml::table& table, access::User& user) {
+  Outcome<Done> read_web_passwords(const ConfigTable& table, access::User& user) {
     auto hashes = texts(table, "web-password", access::kSecretsMax);
     if (!hashes) return hashes.error();
     for (const std::string& hash : *hashes) {
@@ -269,7 +254,7 @@ class Reader {
           crypto_pwhash_str_needs_rehash(hash.c_str(), crypto_pwhash_OPSLIMIT_INTERACTIVE,
                                          crypto_pwhash_MEMLIMIT_INTERACTIVE) == 0;
       if (!is_hash) {
-        return problem(at(table, "web-password"),
+        return problem(table, "web-password",
                        "web-password is not a hash made by `millrace users hash`");
       }
     }
@@ -277,19 +262,18 @@ class Reader {
     return Done{};
   }
 
-  Outcome<Done> read_listener(const toml::table& table) {
+  Outcome<Done> read_listener(const ConfigTable& table) {
     UserListener listener;
     const auto protocol = texts(table, "protocol", 1);
     if (!protocol) return protocol.error();
     if (*protocol != Texts{"beanstalk"}) {
-      return problem(at(table, "protocol"),
-                     R"(protocol must be "beanstalk": the others have logins)");
+      return problem(table, "protocol", R"(protocol must be "beanstalk": the others have logins)");
     }
     const auto address = texts(table, "address", 1);
     if (!address) return address.error();
     if (!address->empty()) {
       auto parsed = parse_address(address->front());
-      if (!parsed) return problem(at(table, "address"), "address: " + parsed.error().text);
+      if (!parsed) return problem(table, "address", "address: " + parsed.error().text);
       listener.address = std::move(*parsed);
     }
     const auto user = texts(table, "user", 1);
@@ -300,7 +284,7 @@ class Reader {
       return problem(table, "a listener has either a user or uid = { NUMBER = \"USER\" }");
     }
     if (!listener.user.empty() && !names_.contains(listener.user)) {
-      return problem(at(table, "user"),
+      return problem(table, "user",
                      "there is no user '" + one_line(listener.user, kShownKeyBytesMax) + "'");
     }
     if (file_.listener_at(listener.address) != nullptr) {
@@ -311,46 +295,44 @@ class Reader {
   }
 
   Outcome<Done> read_proxy(access::TrustedProxy& proxy) const {
-    const toml::node* const node = document_.root().get("proxy");
+    const ConfigTable root(document_, document_.root());
+    const toml::node* const node = root.table().get("proxy");
     if (node == nullptr) return Done{};
-    const toml::table* const table = node->as_table();
-    if (table == nullptr) return problem(*node, "write [proxy], a table");
-    for (const auto& [key, value] : *table) {
-      if (std::ranges::find(kProxyKeys, key.str()) != std::end(kProxyKeys)) continue;
-      return problem(value,
-                     "unknown key '" + one_line(key.str(), kShownKeyBytesMax) + "' in proxy");
-    }
-    const auto header = texts(*table, "user-header", 1);
+    if (!node->is_table()) return root.problem(*node, "write [proxy], a table");
+    const ConfigTable table = root.part(*node->as_table());
+    if (auto keys = table.check_keys("proxy", kProxyKeys); !keys) return keys.error();
+    const auto header = texts(table, "user-header", 1);
     if (!header) return header.error();
-    const auto addresses = texts(*table, "from", kProxiesMax);
+    const auto addresses = texts(table, "from", kProxiesMax);
     if (!addresses) return addresses.error();
     if (header->empty() || addresses->empty()) {
-      return problem(*table, "proxy: user-header and from are needed");
+      return problem(table, "proxy: user-header and from are needed");
     }
     proxy.header = lower_case(header->front());
     const auto is_of_name = [](char c) { return is_letter(c) || is_digit(c) || c == '-'; };
     // Others have a meaning of their own.
     if (proxy.header.size() > kHeaderNameBytesMax || !proxy.header.starts_with("x-") ||
         !std::ranges::all_of(proxy.header, is_of_name)) {
-      return problem(at(*table, "user-header"),
+      return problem(table, "user-header",
                      "user-header is a name such as X-Forwarded-User, which begins with X-");
     }
     for (const std::string& each : *addresses) {
       std::string address = address_in(each);
       if (address.empty()) {
-        return problem(at(*table, "from"), "'" + one_line(each, kShownKeyBytesMax) +
-                                               "' is no address such as 10.0.0.5, and not unix");
+        return problem(table, "from",
+                       "'" + one_line(each, kShownKeyBytesMax) +
+                           "' is no address such as 10.0.0.5, and not unix");
       }
       proxy.addresses.push_back(std::move(address));
     }
     return Done{};
   }
 
-  Outcome<Done> read_uids(const toml::table& table, UserListener& listener) const {
-    const toml::node* const node = table.get("uid");
+  Outcome<Done> read_uids(const ConfigTable& table, UserListener& listener) const {
+    const toml::node* const node = table.table().get("uid");
     if (node == nullptr) return Done{};
     const toml::table* const uids = node->as_table();
-    if (uids == nullptr) return problem(*node, "uid must be { NUMBER = \"USER\" }");
+    if (uids == nullptr) return table.problem(*node, "uid must be { NUMBER = \"USER\" }");
     for (const auto& [key, value] : *uids) {
       const std::string_view digits = key.str();
       std::uint32_t number = 0;
@@ -358,14 +340,14 @@ class Reader {
           std::from_chars(digits.data(), digits.data() + digits.size(), number);
       const auto* const user = value.as_string();
       if (error != std::errc{} || end != digits.data() + digits.size() || user == nullptr) {
-        return problem(value, "uid must be { NUMBER = \"USER\" }");
+        return table.problem(value, "uid must be { NUMBER = \"USER\" }");
       }
       if (!names_.contains(user->get())) {
-        return problem(value,
-                       "there is no user '" + one_line(user->get(), kShownKeyBytesMax) + "'");
+        return table.problem(value,
+                             "there is no user '" + one_line(user->get(), kShownKeyBytesMax) + "'");
       }
       if (!listener.uids.emplace(number, user->get()).second) {
-        return problem(value, "uid " + std::to_string(number) + " is there twice");
+        return table.problem(value, "uid " + std::to_string(number) + " is there twice");
       }
     }
     return Done{};

@@ -115,8 +115,8 @@ TEST_CASE("users: a mistake is told with its place, and nothing is taken") {
   };
   const Case cases[] = {
       {"", "there is no [[user]]"},
-      {"[users]\n", "unknown key or table 'users'"},
-      {"user = 5\n", "write [[user]], in double brackets"},
+      {"[users]\n", "unknown key 'users' in the users file"},
+      {"user = 5\n", "an entry begins with [[user]], in double brackets"},
       {"[[user]]\nname = \"ana\"\nroles = [\"viewer\"]\nrole = \"x\"\n",
        "unknown key 'role' in user"},
       {"[[user]]\nname = \"a b\"\nroles = [\"viewer\"]\n",
@@ -148,7 +148,7 @@ TEST_CASE("users: a mistake is told with its place, and nothing is taken") {
       {ana + "[[listener]]\nprotocol = \"beanstalk\"\nuser = \"ana\"\nuid = { 5 = \"ana\" }\n",
        "a listener has either a user or uid = { NUMBER = \"USER\" }"},
       {ana + "foo = 1\n", "unknown key 'foo' in user"},
-      {"foo = 1\n" + ana, "unknown key or table 'foo'"},
+      {"foo = 1\n" + ana, "unknown key 'foo' in the users file"},
       {"[[user]]\nname = \"\"\n", "name must be a text in quotes and not empty"},
       {"[[user]]\nname = \"ana\"\nroles = []\n",
        "roles must be a text in quotes, or a list of at least one"},

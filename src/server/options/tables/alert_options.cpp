@@ -66,10 +66,7 @@ class AlertReader {
   Outcome<AlertOptions> read() {
     AlertOptions alert;
     alert.place = entry_.place();
-    for (const auto& [key, value] : table_) {
-      if (std::ranges::find(kKeys, key.str()) != kKeys.end()) continue;
-      return problem(value, "unknown key '" + one_line(key.str(), kShownKeyBytesMax) + "'");
-    }
+    if (auto keys = entry_.check_keys("alert", kKeys); !keys) return keys.error();
     std::string form;
     std::string url;
     for (const auto& [key, text] : {std::pair{"name", &alert.rule.name},

@@ -69,12 +69,16 @@ class EntryReader {
       : entry_(entry), table_(entry.table()), reader_(reader) {}
 
   Outcome<CronItem> read() {
-    if (auto keys = check_keys(table_, "cron", kKeys); !keys) return keys.error();
+    if (auto keys = entry_.check_keys("cron", kKeys); !keys) return keys.error();
     const toml::node* const node = table_.get("job");
     if (node == nullptr) return wrong(table_, "[cron.job] is missing");
     const toml::table* const job = node->as_table();
     if (job == nullptr) return wrong(*node, "write [cron.job], a table, in single brackets");
-    if (auto keys = check_keys(*job, "cron.job", kJobKeys); !keys) return keys.error();
+    if (auto keys = entry_.part(*job).check_keys("cron.job", kJobKeys); !keys) {
+      const bool has_time = job->contains("at");
+      return Problem{keys.error().text +
+                     (has_time ? ": the schedule says when a job is pushed" : "")};
+    }
     auto read = read_schedule();
     if (!read) return read.error();
     CronItem& item = *read;
@@ -91,21 +95,6 @@ class EntryReader {
 
   [[nodiscard]] Problem wrong(const toml::node& node, const std::string& why) const {
     return entry_.problem(node, why);
-  }
-
-  template <std::size_t kCount>
-  Outcome<Done> check_keys(const toml::table& table, const std::string& name,
-                           const std::string_view (&known)[kCount]) const {
-    for (const auto& [key, value] : table) {
-      bool is_known = false;
-      for (const std::string_view each : known) is_known = is_known || each == key.str();
-      if (is_known) continue;
-      const std::string text(key.str());
-      return entry_.problem(key.source().begin.line,
-                            "unknown key '" + one_line(text, 60) + "' in " + name +
-                                (text == "at" ? ": the schedule says when a job is pushed" : ""));
-    }
-    return Done{};
   }
 
   /// Empty: it is not there.

@@ -12,19 +12,15 @@
 namespace millrace::server {
 namespace {
 
+constexpr std::string_view kKeys[] = {"type", "queue", "delays", "factor"};
+
 /// Reads one `[[retry]]`.
 class RetryReader {
  public:
   explicit RetryReader(const ConfigTable& entry) : entry_(entry), table_(entry.table()) {}
 
   Outcome<RetryRule> read() {
-    for (const auto& [key, value] : table_) {
-      const bool is_known = key == "type" || key == "queue" || key == "delays" || key == "factor";
-      if (!is_known) {
-        return problem(value, "unknown key '" + one_line(key.str(), kShownKeyBytesMax) +
-                                  "' in retry; there are type, queue, delays and factor");
-      }
-    }
+    if (auto keys = entry_.check_keys("retry", kKeys); !keys) return keys.error();
     RetryRule rule;
     for (const auto& [key, text] : {std::pair{"type", &rule.type}, {"queue", &rule.queue}}) {
       if (auto read = read_pattern(key, *text); !read) return read.error();

@@ -93,7 +93,7 @@ TEST_CASE("alert options: a URL that is refused is not told, since it may be a s
 
 TEST_CASE("alert options: what is wrong is told with its place") {
   CHECK(alert_problem("on = [\"disk\"]") == "a.toml:1: alert: url is missing");
-  CHECK(alert_problem("colour = 1") == "a.toml:3: alert: unknown key 'colour'");
+  CHECK(alert_problem("colour = 1") == "a.toml:3: unknown key 'colour' in alert");
   CHECK(alert_problem("url = \"http://x\"") ==
         "a.toml:1: alert: on must be a list of 1 to 20 conditions, such as [\"disk\"]");
   CHECK(alert_problem("url = 7") == "a.toml:3: alert: url must be a text in quotes");
