@@ -525,6 +525,7 @@ Result<Ended, StartFailure> serve(const Config& config, const Log& log,
                          .web_connections_max = kWebConnectionsMax,
                          .io_threads = io_threads_on(machine_cores(), config)});
   if (!connections) return failure(Step::kOther, connections.error());
+  forbid_core_dumps();
   const Outcome<Server::Secrets> secrets = read_secrets(config, log, ConfigFile::kAny);
   if (!secrets) return failure(Step::kConfigure, secrets.error());
   Server::Options options{.config = config, .secrets = *secrets};

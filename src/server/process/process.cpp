@@ -138,6 +138,13 @@ std::uint64_t open_descriptors() {
   return std::max<std::uint64_t>(count, 4) - 1;
 }
 
+void forbid_core_dumps() {
+  rlimit limit{};
+  CHECK(getrlimit(RLIMIT_CORE, &limit) == 0);
+  limit.rlim_cur = 0;
+  CHECK(setrlimit(RLIMIT_CORE, &limit) == 0);
+}
+
 std::uint64_t raise_descriptor_limit() {
   rlimit limit{};
   CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0);

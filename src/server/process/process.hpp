@@ -60,6 +60,10 @@ struct HostFacts {
 /// How many descriptors this process has now, those that it inherited included.
 [[nodiscard]] std::uint64_t open_descriptors();
 
+/// The memory has passwords and jobs. A debugger may still ask for a dump, and an administrator may
+/// allow them again (prlimit).
+void forbid_core_dumps();
+
 /// Raises the limit of open files to its hard limit. Returns the new limit.
 std::uint64_t raise_descriptor_limit();
 

@@ -174,6 +174,10 @@ class ReportTest(ServerTest):
                 names.append(file.read().strip())
         self.assertCountEqual(names, ["millrace", "background", "journal", "state"])
 
+    def test_its_memory_is_not_dumped(self):
+        with open(f"/proc/{self.server().start().process.pid}/limits", encoding="utf-8") as file:
+            self.assertRegex(file.read(), r"(?m)^Max core file size +0 ")
+
     def test_it_tells_of_a_loop_that_hangs_too(self):
         library = preloaded("hanging_loop", self.path("hanging_loop.so"))
         server = self.server(env={"LD_PRELOAD": library, "HANG_FILE": self.path("hang")}).start()
