@@ -1,6 +1,7 @@
 """The sockets of clients in threads of their own: `--io-threads`."""
 
 import contextlib
+import json
 import os
 import re
 import socket
@@ -98,6 +99,37 @@ class IoThreadsTest(ServerTest):
             each.join()
         self.assertEqual(len(set(taken)), 4 * ROUNDS)
         self.assertEqual(server.terminate(), 0)
+
+    def test_pushes_are_answered_and_stored_alike(self):
+        """A thread makes the jobs of most lines before the session has them."""
+        kinds = [
+            {},
+            {"custom": {"unique_for": 60}},
+            {"at": "2100-01-01T00:00:00Z"},
+            {"queue": "no queue!"},
+            {"custom": {"locale": "de"}, "queue": "mail"},
+            {"jid": "short"},
+        ]
+        lines = [
+            {"jid": f"job-number-{i}", "jobtype": "T", "args": ["x" * i]} | kinds[i % len(kinds)]
+            for i in range(ROUNDS)
+        ]
+        sent = "".join(f"PUSH {json.dumps(line)}\r\n" for line in lines)
+        sent += 'PUSH {"jid":\r\nFETCH default mail\r\nFETCH default mail\r\n'
+        seen = []
+        for count in (0, 2):
+            server = self.start(count)
+            client = self.open(Faktory(server.faktory_address, wid="w"))
+            client.send(sent.encode())
+            replies = [client.line() for _ in range(ROUNDS + 1)]
+            jobs = [json.loads(client.body(int(client.line()[1:]))) for _ in range(2)]
+            tasks = client.info()["faktory"]["tasks"]
+            seen.append((replies, [job["jid"] for job in jobs], tasks["Scheduled"]["size"]))
+            self.assertEqual(client.command("FLUSH"), "+OK")
+            client.close()
+            self.assertEqual(server.terminate(), 0)
+        self.assertEqual(*seen)
+        self.assertIn("+OK", seen[0][0])
 
     def test_what_a_client_held_is_ready_once_it_has_closed(self):
         server = self.start(3)
