@@ -227,15 +227,16 @@ export default {
   render(ctx, { groups, next, all, muted }) {
     const { params } = ctx;
     const filter = said(params);
-    // Of a search, only what this page has found is known.
-    const number = filter ? groups.length : params.muted ? muted : all - muted;
-    const atLeast = filter && (next || params.cursor) ? "at least " : "";
+    // Of a search, and where a user sees some queues, only what this page has found is known.
+    const isPart = Boolean(filter) || all === null;
+    const number = isPart ? groups.length : params.muted ? muted : all - muted;
+    const atLeast = isPart && (next || params.cursor) ? "at least " : "";
     return [
       head(
         ["Errors ", h("span", { class: "count" }, atLeast + plural(number, "group"))],
         mutedLink(params, muted, Boolean(filter)),
       ),
-      (all > 0 || filter) && filters(ctx),
+      (all !== 0 || filter) && filters(ctx),
       groups.length > 0
         ? table(
             "Failures by type and message",

@@ -8,6 +8,7 @@
 #include "http/kit/text.hpp"
 #include "http/routes/handlers.hpp"
 #include "http/routes/job_filter.hpp"
+#include "http/routes/scope.hpp"
 
 /// Failures in groups (`FailureGroups`), those with the most jobs first; and then what no job has
 /// any more, but has occurred lately, or is marked (`ErrorMark`).
@@ -98,16 +99,19 @@ Json show_note(const ErrorMark* mark, WallClock clock) {
 /// The groups that are asked for, from the cursor on, as many as an answer may look at.
 class ErrorPage {
  public:
-  ErrorPage(const Call& call, const ErrorSearch& search)
+  /// With groups alone whose queues are all in the scope.
+  ErrorPage(const Call& call, const Scope& scope, const ErrorSearch& search)
       : call_(call),
         view_(call.site.broker.view()),
+        scope_(scope),
         search_(search),
         pattern_(pattern_of(search.match)) {}
 
   Json collect() {
     const FailureGroups& failures = view_.orders().failures();
     const FailureGroups::Order& order = failures.by_size();
-    const std::vector<FailureGroups::Place> gone = gone_groups();
+    // Nobody knows of what queues these were.
+    const auto gone = scope_.is_all() ? gone_groups() : std::vector<FailureGroups::Place>();
     auto at = search_.after ? order.upper_bound(*search_.after) : order.begin();
     for (; at != order.end() && !is_full(); ++at) look_at(*at, *failures.find(at->group));
     auto gone_at =
@@ -117,7 +121,7 @@ class ErrorPage {
     return {{"groups", std::move(shown_)},
             {"muted", muted_count()},
             {"looked_at", looked_at_},
-            {"to_look_at", order.size() + gone.size()},
+            {"to_look_at", scope_.is_all() ? Json(order.size() + gone.size()) : Json(nullptr)},
             {"next", is_through ? Json(nullptr) : Json(show_cursor(last_))}};
   }
 
@@ -126,7 +130,7 @@ class ErrorPage {
   Json show_one(std::uint64_t number) {
     if (const FailureGroups::Group* const group = find(number)) {
       look_at({.size = group->size, .group = number}, *group);
-    } else {
+    } else if (scope_.is_all()) {
       look_at_gone({.size = 0, .group = number});
     }
     return shown_.empty() ? Json(nullptr) : std::move(shown_[0]);
@@ -134,13 +138,22 @@ class ErrorPage {
 
  private:
   [[nodiscard]] bool is_full() const {
-    return shown_.size() >= search_.limit || (looked_at_ > 0 && steps_ >= kStepsMax);
+    return shown_.size() >= search_.limit || (steps_ >= kStepsMax && last_.group != 0);
   }
 
   void pass(const FailureGroups::Place& place) {
     ++looked_at_;
     last_ = place;
     steps_ += kGroupSteps;
+  }
+
+  [[nodiscard]] bool is_in_scope(const FailureGroups::Group& group) {
+    if (scope_.is_all()) return true;
+    if (group.queues.size() > kQueuesReadMax) return false;
+    return std::ranges::all_of(group.queues, [&](const auto& each) {
+      steps_ += kGroupSteps;
+      return scope_.has(view_.queues().at(each.first).name);
+    });
   }
 
   /// The groups without jobs that occurred in the last day or are marked, in the order of their
@@ -168,10 +181,11 @@ class ErrorPage {
     return view_.error_marks().find(group);
   }
 
-  [[nodiscard]] std::size_t muted_count() const {
+  [[nodiscard]] std::size_t muted_count() {
     std::size_t count = 0;
     view_.error_marks().each([&](std::uint64_t number, const ErrorMark& mark) {
       const FailureGroups::Group* const group = find(number);
+      if (group == nullptr ? !scope_.is_all() : !is_in_scope(*group)) return;
       if (mark.is_muted(call_.moment.now, group == nullptr ? 0 : group->size)) ++count;
     });
     return count;
@@ -201,6 +215,10 @@ class ErrorPage {
   }
 
   void look_at(const FailureGroups::Place& place, const FailureGroups::Group& group) {
+    if (!is_in_scope(group)) {
+      last_ = place;
+      return;
+    }
     pass(place);
     if (!is_wanted_so(place) || !is_of_queue(group)) return;
     std::vector<std::string> types = types_of(group);
@@ -303,8 +321,9 @@ class ErrorPage {
                           const FailureGroups::Group* group) const {
     const WallClock clock = view_.wall_clock();
     // A job may have failed so more than once.
-    const Time last = std::max(call_.site.failures.last_at(place.group).value_or(Time{}),
-                               group == nullptr ? Time{} : group->last_at);
+    const Time last = std::max(
+        scope_.is_all() ? call_.site.failures.last_at(place.group).value_or(Time{}) : Time{},
+        group == nullptr ? Time{} : group->last_at);
     Json shown = {
         {"group", hex(place.group)},
         {"jobs", place.size},
@@ -313,7 +332,8 @@ class ErrorPage {
         {"frame", nullptr},
         {"first_at", group == nullptr ? Json(nullptr) : show_time(group->first_at, clock)},
         {"last_at", show_time(last, clock)},
-        {"hours", show_hours(place.group)},
+        // Jobs of other queues may have failed so.
+        {"hours", scope_.is_all() ? show_hours(place.group) : Json(nullptr)},
         {"muted", show_mute(mark_of(place.group), place.size, call_.moment.now, clock)},
         {"note", show_note(mark_of(place.group), clock)},
         {"sample", group == nullptr ? Json(nullptr) : Json(group->sample())},
@@ -345,6 +365,7 @@ class ErrorPage {
 
   const Call& call_;
   const View& view_;
+  const Scope& scope_;
   const ErrorSearch& search_;
   std::string pattern_;
   Json shown_ = Json::array();
@@ -353,9 +374,9 @@ class ErrorPage {
   std::size_t steps_ = 0;
 };
 
-Json show_group(const Call& call, std::uint64_t group) {
+Json show_group(const Call& call, const Scope& scope, std::uint64_t group) {
   const ErrorSearch any;
-  return ErrorPage(call, any).show_one(group);
+  return ErrorPage(call, scope, any).show_one(group);
 }
 
 Response say_unknown() {
@@ -382,10 +403,10 @@ std::string describe_note(const ErrorMark& mark, Time, WallClock) {
 
 /// Changes what is said of the error that the path names. `describe` puts it in words.
 template <typename Edit>
-Response edit_mark(const Call& call, std::string (*describe)(const ErrorMark&, Time, WallClock),
-                   Edit edit) {
+Response edit_mark(const Call& call, const Scope& scope,
+                   std::string (*describe)(const ErrorMark&, Time, WallClock), Edit edit) {
   const auto number = parse_failure_group(call.name);
-  const Json known = number ? show_group(call, *number) : Json(nullptr);
+  const Json known = number ? show_group(call, scope, *number) : Json(nullptr);
   if (known.is_null()) return say_unknown();
   const ErrorMark* const before = call.site.broker.view().error_marks().find(*number);
   ErrorMark mark = before == nullptr ? ErrorMark{} : *before;
@@ -402,7 +423,7 @@ Response edit_mark(const Call& call, std::string (*describe)(const ErrorMark&, T
     return refuse(409, concat(kErrorMarksMax,
                               " errors are muted or have notes, and no more can be: unmute some"));
   }
-  Json shown = show_group(call, *number);
+  Json shown = show_group(call, scope, *number);
   if (shown.is_null()) {  // its note was all that was known
     shown = known;
     shown["muted"] = shown["note"] = nullptr;
@@ -424,13 +445,13 @@ Outcome<std::uint64_t> read_count(const Json& members, const char* name, std::ui
 
 }  // namespace
 
-Response show_error(const Call& call) {
+Response show_error(const Call& call, const Scope& scope) {
   const auto number = parse_failure_group(call.name);
-  Json group = number ? show_group(call, *number) : Json(nullptr);
+  Json group = number ? show_group(call, scope, *number) : Json(nullptr);
   return group.is_null() ? say_unknown() : Response{.body = dump(group)};
 }
 
-Response mute_error(const Call& call) {
+Response mute_error(const Call& call, const Scope& scope) {
   const Json& members = call.request.members;
   const Outcome<std::uint64_t> seconds = read_count(members, "seconds", kMuteSecondsMax);
   if (!seconds) return refuse(400, seconds.error().text);
@@ -443,20 +464,20 @@ Response mute_error(const Call& call) {
   if (*jobs > 0 && group != nullptr && group->size >= *jobs) {
     return refuse(409, concat(group->size, " jobs have it already: give a larger number"));
   }
-  return edit_mark(call, describe_mute, [&](ErrorMark& mark) {
+  return edit_mark(call, scope, describe_mute, [&](ErrorMark& mark) {
     mark.muted_until = *seconds > 0 ? call.moment.now + std::chrono::seconds(*seconds) : Time{};
     mark.muted_below = *jobs;
   });
 }
 
-Response unmute_error(const Call& call) {
-  return edit_mark(call, describe_mute, [](ErrorMark& mark) {
+Response unmute_error(const Call& call, const Scope& scope) {
+  return edit_mark(call, scope, describe_mute, [](ErrorMark& mark) {
     mark.muted_until = Time{};
     mark.muted_below = 0;
   });
 }
 
-Response note_error(const Call& call) {
+Response note_error(const Call& call, const Scope& scope) {
   const auto found = call.request.members.find("text");
   if (found == call.request.members.end() || !found->is_string()) {
     return refuse(400, "text is not a string");
@@ -476,16 +497,16 @@ Response note_error(const Call& call) {
   if (is_given && *was != (now == nullptr ? "" : now->note)) {
     return refuse(409, "the note has changed since you opened it: reload the page");
   }
-  return edit_mark(call, describe_note, [&](ErrorMark& mark) {
+  return edit_mark(call, scope, describe_note, [&](ErrorMark& mark) {
     mark.noted_at = text.empty() ? Time{} : call.moment.now;
     mark.note = std::move(text);
   });
 }
 
-Response list_errors(const Call& call) {
+Response list_errors(const Call& call, const Scope& scope) {
   const Outcome<ErrorSearch> search = read_error_search(call.request);
   if (!search) return refuse(400, search.error().text);
-  return {.body = dump(ErrorPage(call, *search).collect())};
+  return {.body = dump(ErrorPage(call, scope, *search).collect())};
 }
 
 }  // namespace millrace::http

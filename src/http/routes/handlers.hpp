@@ -90,11 +90,11 @@ Response discard_batch(const Call& call);
 Response accept_batch(const Call& call);
 Response delete_batch(const Call& call);
 
-Response list_errors(const Call& call);
-Response show_error(const Call& call);
-Response mute_error(const Call& call);
-Response unmute_error(const Call& call);
-Response note_error(const Call& call);
+Response list_errors(const Call& call, const Scope& scope);
+Response show_error(const Call& call, const Scope& scope);
+Response mute_error(const Call& call, const Scope& scope);
+Response unmute_error(const Call& call, const Scope& scope);
+Response note_error(const Call& call, const Scope& scope);
 Response list_alerts(const Call& call);
 Response silence_alert(const Call& call);
 Response unsilence_alert(const Call& call);
@@ -139,7 +139,7 @@ Response run_cron(const Call& call);
 Response pause_cron(const Call& call);
 Response resume_cron(const Call& call);
 
-Response list_throttles(const Call& call);
+Response list_throttles(const Call& call, const Scope& scope);
 Response list_throttle_rules(const Call& call);
 Response show_throttle_of(const Call& call);
 Response set_throttle(const Call& call);

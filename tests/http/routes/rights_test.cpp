@@ -209,6 +209,11 @@ TEST_CASE("rights: nothing that a user reads depends on what is in other queues"
       "/api/v1/locks?limit=1",
       "/api/v1/locks?queue=shop-secret",
       "/api/v1/activity?text=secret",
+      "/api/v1/errors?match=secret",
+      "/api/v1/errors?queue=mail",
+      "/api/v1/errors?queue=shop-secret",
+      "/api/v1/errors?muted=only",
+      "/api/v1/throttles?limit=1",
   };
   std::vector<std::string> targets(std::begin(more), std::end(more));
   for (const RouteRight& route : route_rights()) {
@@ -233,6 +238,29 @@ TEST_CASE("rights: nothing that a user reads depends on what is in other queues"
       if (!is_named) CHECK(seen.body.find("ecret") == seen.body.npos);
     }
   }
+}
+
+TEST_CASE("rights: an error is of those who may see all queues of its jobs") {
+  SharedServer server;
+  const auto errors = [&](const access::User& user) {
+    return Json::parse(server.get(user, "/api/v1/errors").body)["groups"];
+  };
+  const Json all = errors(test::user_of_all("ana", {Right::kView}));
+  const Json own = errors(mail_viewer());
+  REQUIRE(own.size() == 2);
+  CHECK(all.size() == 4);
+  for (const Json& group : all) {
+    CAPTURE(group["message"]);
+    const std::string path = "/api/v1/errors/" + group["group"].get<std::string>();
+    const bool is_own = group["queues"] == Json{"mail"};
+    CHECK(server.get(mail_viewer(), path).status == (is_own ? 200 : 404));
+    CHECK(server.post(mail_operator(), path + "/mute", {{"seconds", 60}}).status ==
+          (is_own ? 200 : 404));
+    CHECK(is_refused(server.post(mail_viewer(), path + "/note", {{"text", "seen"}})));
+  }
+  // Another queue has it too now.
+  server.web.fail("Mail", "timeout of a job", false, "shop-secret");
+  CHECK(errors(mail_viewer()).size() == 1);
 }
 
 TEST_CASE("rights: many jobs are changed where the user may, and the others stay") {

@@ -11,6 +11,7 @@
 #include "http/kit/text.hpp"
 #include "http/routes/features/throttle_view.hpp"
 #include "http/routes/handlers.hpp"
+#include "http/routes/scope.hpp"
 
 /// The limits of queues and types: those in force, those of the config files, and those that
 /// operators set.
@@ -126,7 +127,8 @@ Response say_unlimited() {
 
 }  // namespace
 
-Response list_throttles(const Call& call) {
+/// Those of queues in the scope; of types where it has all queues.
+Response list_throttles(const Call& call, const Scope& scope) {
   const Outcome<std::size_t> limit = read_limit(call.request);
   if (!limit) return refuse(400, limit.error().text);
   const View& view = call.site.broker.view();
@@ -137,12 +139,15 @@ Response list_throttles(const Call& call) {
   view.throttles().table().page(cursor, *limit, [&](const Throttle& throttle) {
     ++seen;
     last = throttle.name;
-    if (is_shown(throttle)) rows[last] = show_throttle(throttle, view, call.moment.now);
+    const bool is_in_scope = scope.is_all() || (!throttle.is_type && scope.has(throttle.name));
+    if (!is_in_scope || !is_shown(throttle)) return;
+    rows[last] = show_throttle(throttle, view, call.moment.now);
   });
   const bool is_end = seen < *limit;
   const std::vector<const ThrottleRule*> unused = unused_rules(view);
   for (const ThrottleRule* rule : unused) {
     const std::string& name = rule->pattern;
+    if (!scope.has(name)) continue;
     if (name > cursor && (is_end || name <= last)) rows[name] = show_unused(name, *rule, call);
   }
   std::string next = is_end ? "" : last;
@@ -150,10 +155,12 @@ Response list_throttles(const Call& call) {
     rows.erase(std::prev(rows.end()));
     next = rows.rbegin()->first;
   }
+  const Json total =
+      scope.is_all() ? Json(view.throttles().table().by_name().size() + unused.size()) : nullptr;
   Json throttles = Json::array();
   for (auto& [name, row] : rows) throttles.push_back(std::move(row));
   return {.body = dump({{"throttles", std::move(throttles)},
-                        {"total", view.throttles().table().by_name().size() + unused.size()},
+                        {"total", total},
                         {"next", next.empty() ? Json(nullptr) : Json(next)}})};
 }
 
