@@ -1,4 +1,8 @@
 #include <algorithm>
+#include <iterator>
+#include <string>
+#include <type_traits>
+#include <utility>
 
 #include "beanstalk/reply.hpp"
 #include "beanstalk/session.hpp"
@@ -8,16 +12,77 @@ namespace millrace::beanstalk {
 
 using access::Right;
 
+namespace {
+
+/// As the audit log calls what was refused. By `command_index`.
+constexpr const char* kNotedAs[] = {"put",
+                                    "peek",
+                                    "peek-ready",
+                                    "peek-delayed",
+                                    "peek-buried",
+                                    "reserve",
+                                    "reserve-with-timeout",
+                                    "reserve-job",
+                                    "delete",
+                                    "release",
+                                    "bury",
+                                    "touch",
+                                    "kick",
+                                    "kick-job",
+                                    "use",
+                                    "watch",
+                                    "ignore",
+                                    "pause-tube",
+                                    "stats",
+                                    "stats-job",
+                                    "stats-tube",
+                                    "list-tubes",
+                                    "list-tube-used",
+                                    "list-tubes-watched",
+                                    "quit"};
+static_assert(std::size(kNotedAs) == kCommandCount);
+
+/// It is about no single tube.
+template <typename C>
+constexpr bool kIsOfMany =
+    std::is_same_v<C, Reserve> || std::is_same_v<C, ReserveWithTimeout> || std::is_same_v<C, Stats>;
+
+}  // namespace
+
 /// The protocol has no word for it. Of a job that a user may not touch it is told that there is
 /// none; for all else there is one that client libraries report as an error, and do not try again.
 template <typename C>
 void BeanstalkSession::execute_if_allowed(const C& command, Time now) {
   if (allows(command)) return execute(command, now);
+  std::string target;
   if constexpr (requires { command.id; }) {
     output_ += reply::kNotFound;
+    // What is not there, nobody was kept from.
+    if (shared_.broker.view().jobs().find_unread(command.id) == nullptr) return;
+    target = std::to_string(command.id);
   } else {
     output_ += reply::kUnknownCommand;
+    if constexpr (requires { command.tube; }) {
+      target = command.tube;
+    } else if constexpr (!kIsOfMany<C>) {
+      target = used_tube().name;
+    }
   }
+  note_refused(command_index<C>(), std::move(target), now);
+}
+
+/// `command`: its `command_index`.
+void BeanstalkSession::note_refused(std::size_t command, std::string target, Time now) {
+  shared_.broker.activity().refuse({.at = now,
+                                    .protocol = "beanstalk",
+                                    .from = shown_peer(peer_),
+                                    .user = std::string(caller_.name()),
+                                    .how = "listener",
+                                    .client = {},
+                                    .action = kNotedAs[command],
+                                    .target = std::move(target),
+                                    .details = {}},
+                                   {});
 }
 
 void BeanstalkSession::execute_allowed(const Command& command, Time now) {

@@ -16,8 +16,8 @@ Service::Service(Broker& broker, const WorkUnitFormat& format, Settings settings
 
 Service::~Service() = default;
 
-std::unique_ptr<Session> Service::open(access::Caller caller) {
-  return std::make_unique<BeanstalkSession>(*shared_, std::move(caller));
+std::unique_ptr<Session> Service::open(access::Caller caller, std::string peer) {
+  return std::make_unique<BeanstalkSession>(*shared_, std::move(caller), std::move(peer));
 }
 
 void Service::set_users(access::SharedUsers users, bool ends_all) {

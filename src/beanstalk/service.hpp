@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "beanstalk/settings.hpp"
 #include "core/broker/broker.hpp"
@@ -24,8 +25,8 @@ class Service {
   Service& operator=(const Service&) = delete;
 
   /// A session for a connection that has just been made. It joins the broker in `start` and leaves
-  /// it in `close`.
-  [[nodiscard]] std::unique_ptr<Session> open(access::Caller caller);
+  /// it in `close`. `peer` names where the client comes from, for the audit log.
+  [[nodiscard]] std::unique_ptr<Session> open(access::Caller caller, std::string peer = {});
 
   /// Connections of users that are not in these as they were end; `ends_all`: those of all users.
   /// Null: there are none.

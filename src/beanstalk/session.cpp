@@ -189,9 +189,10 @@ std::size_t BeanstalkSession::skip(std::string_view input) {
 }
 
 /// The memory is there before the body, so a client cannot send more than there is.
-void BeanstalkSession::begin(const LongPut& arriving) {
+void BeanstalkSession::begin(const LongPut& arriving, Time now) {
   const std::uint64_t skip_bytes = std::uint64_t{arriving.body_bytes} + kLineEnd.size();
   if (!allows(arriving.put)) {
+    note_refused(command_index<Put>(), std::string(used_tube().name), now);
     return refuse({Refused::Reason::kUnknownCommand, skip_bytes, command_index<Put>()});
   }
   std::optional<LongBody> body = LongBody::try_make(arriving.body_bytes);
@@ -232,7 +233,7 @@ std::size_t BeanstalkSession::execute_one(std::string_view input, Time now) {
   }
   bytes_needed_ = 1;
   if (const auto* arriving = std::get_if<LongPut>(&parsed.result)) {
-    begin(*arriving);
+    begin(*arriving, now);
     return parsed.consumed;
   }
   if (const auto* refused = std::get_if<Refused>(&parsed.result)) {

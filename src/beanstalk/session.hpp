@@ -27,8 +27,8 @@ namespace millrace::beanstalk {
 /// an incomplete command, or the bytes after a command that waits. `shared` must outlive it.
 class BeanstalkSession final : public Session {
  public:
-  BeanstalkSession(Shared& shared, access::Caller caller)
-      : shared_(shared), caller_(std::move(caller)) {}
+  BeanstalkSession(Shared& shared, access::Caller caller, std::string peer)
+      : shared_(shared), caller_(std::move(caller)), peer_(std::move(peer)) {}
 
   /// Ends the connection of a user who is gone, or whose rights are others; or in any case.
   void look_at_users(bool ends_all);
@@ -76,7 +76,7 @@ class BeanstalkSession final : public Session {
   std::size_t execute_from(std::string_view input, Time now);
   [[nodiscard]] bool can_execute() const;
   std::size_t skip(std::string_view input);
-  void begin(const LongPut& arriving);
+  void begin(const LongPut& arriving, Time now);
   std::size_t take_body(std::string_view input, Time now);
   [[nodiscard]] std::size_t inbox_bytes() const { return inbox_.size() - inbox_begin_; }
   std::size_t execute_one(std::string_view input, Time now);
@@ -142,6 +142,7 @@ class BeanstalkSession final : public Session {
   template <typename C>
   void execute_if_allowed(const C& command, Time now);
   void execute_allowed(const Command& command, Time now);
+  void note_refused(std::size_t command, std::string target, Time now);
 
   void list_slice();
   void reserve_until(Time wait_until, Time now);
@@ -159,6 +160,7 @@ class BeanstalkSession final : public Session {
 
   Shared& shared_;
   access::Caller caller_;
+  const std::string peer_;  ///< see `Service::open`
   ClientId client_ = 0;
 
   std::string inbox_;  ///< input that is kept: from inbox_begin_ to the end

@@ -374,7 +374,8 @@ std::unique_ptr<Session> Server::open_beanstalk(const std::optional<Address>& at
     name = found->second;
   }
   const access::User* const user = file.users->find(name);
-  return user == nullptr ? nullptr : beanstalk_.open(access::Caller(file.users, *user));
+  return user == nullptr ? nullptr
+                         : beanstalk_.open(access::Caller(file.users, *user), accepted.peer);
 }
 
 void Server::add_gate(const char* name, BoundSocket socket, OpenSession open_session) {

@@ -175,4 +175,23 @@ TEST_CASE_FIXTURE(Everybody, "users: a reload ends the connections of those that
   CHECK(server.ask("push", "put 0 0 60 1\r\nx\r\n").starts_with("INSERTED"));
 }
 
+TEST_CASE_FIXTURE(Everybody, "users: what is refused is in the audit log, by its user") {
+  const std::string id = put();
+  const std::string long_put = "put 0 0 60 " + std::to_string(kLongPutBytes + 1) + "\r\n" +
+                               std::string(kLongPutBytes + 1, 'x') + "\r\n";
+  CHECK(server.ask("work", "delete " + id + "\r\ndelete 999\r\n") == std::string(kNone) + kNone);
+  CHECK(server.ask("work", "pause-tube mail2 1\r\nstats\r\n") == std::string(kUnknown) + kUnknown);
+  CHECK(server.ask("view", long_put + "reserve\r\n") == std::string(kUnknown) + kUnknown);
+  std::string noted;
+  const AuditLog& log = server.broker().view().audit_log();
+  log.each_before(log.end(), [&](auto, const Change& change) {
+    CHECK(change.is_refused());
+    CHECK(change.protocol == "beanstalk");
+    noted += change.user + " " + change.action + " " + change.target + "\n";
+    return true;
+  });
+  CHECK(noted == "view reserve \nview put mail\nwork stats \nwork pause-tube mail2\nwork delete " +
+                     id + "\n");
+}
+
 }  // namespace millrace::beanstalk

@@ -73,31 +73,12 @@ Described describe(const Queues& queues) {
   return {.details = std::move(text)};
 }
 
-/// For people: `127.0.0.1`, `2001:0db8:0000:0001::/64`, or `unix socket`. `peer` is as the service
-/// was told.
-std::string address_of(std::string_view peer) {
-  constexpr std::size_t kV4Bytes = 4;
-  constexpr std::size_t kNetworkBytes = 8;
-  std::string text;
-  if (peer.size() == kNetworkBytes) {
-    for (std::size_t at = 0; at < peer.size(); at += 2) {
-      text += hex_of(peer.substr(at, 2)) + ':';
-    }
-    return text + ":/64";
-  }
-  if (peer.size() != kV4Bytes) return std::string(peer);
-  for (const char byte : peer) {
-    text += (text.empty() ? "" : ".") + std::to_string(static_cast<unsigned char>(byte));
-  }
-  return text;
-}
-
 }  // namespace
 
 Change FaktorySession::change_by_this(std::string action, Described described, Time now) const {
   return {.at = now,
           .protocol = "faktory",
-          .from = address_of(peer_),
+          .from = shown_peer(peer_),
           .user = std::string(caller_.name()),
           .how = shared_.settings.users || !shared_.settings.password.empty() ? "password" : "none",
           .client = wid_,
@@ -113,7 +94,7 @@ void FaktorySession::note(std::string action, Described described, Time now) {
 
 void FaktorySession::note_wrong_password(Time now) {
   shared_.broker.activity().refuse(change_by_this("login", {.details = "wrong password"}, now),
-                                   address_of(peer_));
+                                   shown_peer(peer_));
 }
 
 void FaktorySession::execute(const Flush&, Time now) {

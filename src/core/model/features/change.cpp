@@ -26,4 +26,21 @@ void Change::shorten() {
   page.resize(cut(page, std::min(left, kChangeTextBytesMax)).size());
 }
 
+std::string shown_peer(std::string_view peer) {
+  constexpr std::size_t kV4Bytes = 4;
+  constexpr std::size_t kNetworkBytes = 8;
+  std::string text;
+  if (peer.size() == kNetworkBytes) {
+    for (std::size_t at = 0; at < peer.size(); at += 2) {
+      text += hex_of(peer.substr(at, 2)) + ':';
+    }
+    return text + ":/64";
+  }
+  if (peer.size() != kV4Bytes) return std::string(peer);
+  for (const char byte : peer) {
+    text += (text.empty() ? "" : ".") + std::to_string(static_cast<unsigned char>(byte));
+  }
+  return text;
+}
+
 }  // namespace millrace
