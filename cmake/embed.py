@@ -1,5 +1,5 @@
-"""Writes what a browser gets of web/ into a C++ source: `embed.py ESBUILD WEB OUT`. See
-src/http/kit/assets.hpp."""
+"""Writes what a browser gets of web/ and docs/ into a C++ source:
+`embed.py ESBUILD CMARK WEB DOCS OUT`. See src/http/kit/assets.hpp."""
 
 import hashlib
 import os
@@ -7,6 +7,8 @@ import re
 import subprocess
 import sys
 import tempfile
+
+from help_pages import help_of
 
 HEAD = """// Written by cmake/embed.py.
 #include <array>
@@ -42,10 +44,10 @@ def files_of(folder):
     return {path.replace(os.sep, "/"): contents_of(folder, path) for path in paths}
 
 
-def bundled(esbuild, web):
-    """The scripts and styles without what only people read. Names stay, for errors."""
+def bundled(esbuild, web, names):
+    """Scripts and styles without what only people read. Names stay, for errors."""
     with tempfile.TemporaryDirectory() as out:
-        subprocess.run([esbuild, *BUNDLES, "--bundle", "--format=esm", "--minify-syntax",
+        subprocess.run([esbuild, *names, "--bundle", "--format=esm", "--minify-syntax",
                         "--minify-whitespace", "--charset=utf8", "--log-level=warning",
                         f"--outdir={out}"], cwd=web, check=True)
         return files_of(out)
@@ -54,7 +56,7 @@ def bundled(esbuild, web):
 def assets_of(esbuild, web):
     files = {path: data for path, data in files_of(web).items()
              if not path.endswith((".js", ".css"))}
-    files |= bundled(esbuild, web)
+    files |= bundled(esbuild, web, BUNDLES)
     # A browser keeps a file under its address, which changes with the file.
     files["index.html"] = re.sub(
         r'"assets/([^"]+)"',
@@ -85,10 +87,12 @@ def escaped(byte):
 
 
 def main():
-    esbuild, web, out = sys.argv[1:]
+    esbuild, cmark, web, docs, out = sys.argv[1:]
+    files = assets_of(esbuild, web) | help_of(cmark, docs)
+    files |= {"help/help.css": bundled(esbuild, web, ["help.css"])["help.css"]}
     arrays, rows = [], []
     # In the order in which C++ compares them.
-    for number, (path, data) in enumerate(sorted(assets_of(esbuild, web).items())):
+    for number, (path, data) in enumerate(sorted(files.items())):
         arrays.append(array_of(number, data))
         rows.append(
             f'    Asset{{"{path}", {{kFile{number}, {len(data)}}}, "{version_of(data)}"}},'

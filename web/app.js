@@ -12,6 +12,7 @@ import { sentence } from "./format.js";
 import { redrawAll } from "./chart.js";
 import { h, named, show } from "./dom.js";
 import { ICON, isInTrouble, noteHealth, watchHealth } from "./health.js";
+import { HELP } from "./help.js";
 import { followRunning } from "./operation.js";
 import { MOVED, NAV, PAGES } from "./pages.js";
 import { openPalette } from "./palette.js";
@@ -380,6 +381,7 @@ function showKeys() {
       { class: "keys" },
       rows.map(([key, what]) => h("div", {}, h("dt", {}, h("kbd", {}, key)), h("dd", {}, what))),
     ),
+    h("p", {}, h("a", { href: HELP }, "Help")),
   );
 }
 

@@ -2,6 +2,7 @@
 // cron entries, batches and jobs by some letters, or jobs by a query.
 import { get, ifAllowed, part } from "./api.js";
 import { h, show } from "./dom.js";
+import { HELP } from "./help.js";
 import { NAV } from "./pages.js";
 import { parse } from "./query.js";
 import { go, link } from "./route.js";
@@ -26,6 +27,7 @@ const PAGES = [
   })),
   { kind: "Page", text: "Completed jobs", href: link("completed") },
   { kind: "Page", text: "Alerts", href: link("alerts") },
+  { kind: "Page", text: "Help", run: () => location.assign(HELP) },
 ];
 
 /** The buttons of the page, other than those of a row. */

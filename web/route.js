@@ -29,8 +29,8 @@ export function onChange(call) {
     const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey;
     if (!anchor || !isPlain || event.defaultPrevented || anchor.target || anchor.download) return;
     if (anchor.origin !== location.origin || !anchor.pathname.startsWith(BASE)) return;
-    if (anchor.hash || /^(api|metrics|stats|health)\b/.test(anchor.pathname.slice(BASE.length)))
-      return;
+    const to = anchor.pathname.slice(BASE.length);
+    if (anchor.hash || /^(api|metrics|stats|health|help)\b/.test(to)) return;
     event.preventDefault();
     go(anchor.href);
   });

@@ -3,6 +3,7 @@ import { h, show } from "./dom.js";
 import { part, serverName } from "./api.js";
 import { link } from "./route.js";
 import { ago, count, none, plural, rate } from "./format.js";
+import { helpLink } from "./help.js";
 
 /** Each state has a shape besides its colour. "A ready job " + `says` is a sentence. */
 export const STATES = {
@@ -175,7 +176,12 @@ export const empty = (text, ...more) => h("div", { class: "empty" }, h("p", {}, 
 export const example = (text) => h("pre", { class: "example" }, text);
 
 export function head(title, ...actions) {
-  return h("div", { class: "head" }, h("h1", {}, title), h("div", { class: "actions" }, actions));
+  return h(
+    "div",
+    { class: "head" },
+    h("h1", {}, title),
+    h("div", { class: "actions" }, actions, helpLink()),
+  );
 }
 
 /** A heading with an element next to it, and the content below. */

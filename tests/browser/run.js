@@ -32,6 +32,7 @@ import { cases as workerCases } from "./cases/worker_cases.js";
 import { cases as loadCases } from "./cases/load_cases.js";
 import { cases as loginCases } from "./cases/login_cases.js";
 import { cases as userCases } from "./cases/user_cases.js";
+import { cases as helpCases } from "./cases/help_cases.js";
 
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const FIREFOX = process.env.FIREFOX ?? "/usr/bin/firefox-esr";
@@ -100,6 +101,7 @@ const files = [
   loadCases,
   loginCases,
   userCases,
+  helpCases,
 ];
 // In Firefox each page is used, and not each case of it: by WebDriver all takes twice as long.
 const inFirefox = [...pageCases, ...files.slice(1).map(([first]) => first)].filter(

@@ -3,6 +3,7 @@ import { chart, spark } from "../chart.js";
 import { h } from "../dom.js";
 import { age, count, plural, rate, rateUnit, sentence, short } from "../format.js";
 import { noteHealth } from "../health.js";
+import { helpLink } from "../help.js";
 import { clusterSections } from "../nodes.js";
 import {
   chartSection,
@@ -315,10 +316,15 @@ async function loadCluster(error, signal) {
 
 const headline = ({ level, text }) =>
   h(
-    "h1",
-    { class: `health ${level}` },
-    sign({ good: "✓", notice: "●", trouble: "▲" }[level]),
-    text,
+    "div",
+    { class: "head" },
+    h(
+      "h1",
+      { class: `health ${level}` },
+      sign({ good: "✓", notice: "●", trouble: "▲" }[level]),
+      text,
+    ),
+    helpLink(),
   );
 
 export default {

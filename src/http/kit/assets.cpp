@@ -56,6 +56,19 @@ Response show_page(const Request& request) {
   return response;
 }
 
+/// A page of the manual, whose address has no suffix, or what it is shown with.
+Response show_help(std::string name) {
+  if (name.ends_with('/')) name += "index";
+  if (name.find('.') == name.npos) name += ".html";
+  const Asset* page = find_asset(name);
+  if (page == nullptr) return refuse(404, "no such page: /help/ lists all");
+  Response response = show(*page);
+  response.headers["Content-Security-Policy"] =
+      "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; "
+      "frame-ancestors 'none'";
+  return response;
+}
+
 }  // namespace
 
 std::optional<Response> serve_asset(const Request& request) {
@@ -72,6 +85,12 @@ std::optional<Response> serve_asset(const Request& request) {
   }
   if (path == "/api/v1/openapi.json") return show(*find_asset("openapi.json"));
   if (path == "/favicon.ico") return show(*find_asset("icon.svg"));
+  if (path == "/help") {
+    Response moved = refuse(307, "go to the address in Location");
+    moved.headers["Location"] = request.prefix + std::string(kHelpFolder);
+    return moved;
+  }
+  if (path.starts_with(kHelpFolder)) return show_help(request.path.substr(1));
   // Every other path is a page of the application, which finds its own way: so links can be shared.
   if (!path.starts_with(kFolder)) return show_page(request);
   const Asset* asset = find_asset(path.substr(kFolder.size()));

@@ -6,11 +6,13 @@
 
 #include "http/kit/message.hpp"
 
-/// The files of `web/`, which the build bundles and puts into the program.
+/// The files of `web/`, which the build bundles and puts into the program, and the users' pages of
+/// `docs/`, which it makes HTML of.
 namespace millrace::http {
 
 struct Asset {
-  std::string_view path;  ///< below `/assets/`: `app.js`
+  std::string_view
+      path;  ///< below `/assets/`, as `app.js`; of a page of the manual, `help/api.html`
   std::string_view bytes;
   std::string_view version;  ///< a hash of `bytes`; the page asks for `app.js?v=` and this
 };
@@ -18,8 +20,12 @@ struct Asset {
 /// In the order of their paths.
 [[nodiscard]] std::span<const Asset> assets();
 
-/// The answer to a GET outside of the API: a file under `/assets/`, or else the page, which finds
-/// out itself what its address means. nullopt: the path is one of the API or for machines (`/api/`,
+/// Where the manual is.
+inline constexpr std::string_view kHelpFolder = "/help/";
+
+/// The answer to a GET outside of the API: a file under `/assets/`, a page of the manual, or else
+/// the application, which finds out itself what its address means. nullopt: the path is one of the
+/// API or for machines (`/api/`,
 /// `/metrics`).
 [[nodiscard]] std::optional<Response> serve_asset(const Request& request);
 

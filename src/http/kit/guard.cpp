@@ -5,6 +5,7 @@
 
 #include "base/base64.hpp"
 #include "base/text.hpp"
+#include "http/kit/assets.hpp"
 #include "http/kit/text.hpp"
 
 namespace millrace::http {
@@ -206,9 +207,10 @@ Response lead_on(const Request& request) {
 }
 
 bool is_open_to_all(const Request& request) {
-  constexpr std::array<std::string_view, 4> kOpen = {"/health", "/health/leader",
-                                                     "/assets/style.css", "/assets/icon.svg"};
-  return std::find(kOpen.begin(), kOpen.end(), request.path) != kOpen.end();
+  constexpr std::array<std::string_view, 5> kOpen = {
+      "/health", "/health/leader", "/assets/style.css", "/assets/icon.svg", "/help"};
+  return std::find(kOpen.begin(), kOpen.end(), request.path) != kOpen.end() ||
+         request.path.starts_with(kHelpFolder);
 }
 
 Login login_of(const Request& request, const GuardSettings& settings) {

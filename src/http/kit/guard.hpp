@@ -57,7 +57,7 @@ inline constexpr const char* kLogoutPath = "/logout";
 [[nodiscard]] std::optional<Response> check(const Request& request, const GuardSettings& settings,
                                             Login login);
 
-/// Health, and what the page to log in is made of.
+/// Health, the manual, and what the page to log in is made of.
 [[nodiscard]] bool is_open_to_all(const Request& request);
 
 /// Adds the headers of every answer: browsers run only our own files, keep no data, and show our

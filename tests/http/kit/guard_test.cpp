@@ -232,9 +232,12 @@ TEST_CASE("guard: with a password any name will do, and health is for everybody"
   CHECK(status_of(with(request_of("GET", "/health"), "host", "a.example")) == 200);
 }
 
-TEST_CASE("guard: health asks for no password, metrics and pages do") {
+TEST_CASE("guard: health and the manual ask for no password, metrics and pages do") {
   const GuardSettings settings{.password = "secret"};
   CHECK(status_of(request_of("GET", "/health"), settings) == 200);
+  CHECK(status_of(request_of("GET", "/help/operations/options"), settings) == 200);
+  CHECK(status_of(request_of("POST", "/help/"), settings) == 401);
+  CHECK(status_of(request_of("GET", "/helpers"), settings) == 401);
   CHECK(status_of(request_of("GET", "/metrics"), settings) == 401);
   CHECK(status_of(request_of("GET", "/stats"), settings) == 401);
   CHECK(status_of(request_of("GET", "/"), settings) == 401);
