@@ -116,6 +116,46 @@ class Examples:
 
 
 @dataclass(frozen=True)
+class Source:
+    """What `git fetch` gets into {build}/NAME, where no package registry has it."""
+
+    name: str
+    repository: str
+    commit: str
+    # Run there, in the language's folder.
+    install: str = "true"
+
+
+@dataclass(frozen=True)
+class Guide:
+    """A page of docs/guides, whose application is in this language."""
+
+    language: "Language"
+    name: str
+    # Another page than NAME.md, and the heading of its part.
+    page: str = ""
+    section: str = ""
+    # A folder with what the framework's generator writes, in place of the page's first commands.
+    # Their packages are Debian's, or made of a source.
+    skeleton: str = ""
+    # The name of a source that it needs.
+    source: str = ""
+    # Where its packages are: added in front of what is there.
+    paths: dict = field(default_factory=dict)
+    # The worker's exit status after SIGTERM.
+    status: int = 0
+
+    @property
+    def file(self):
+        return f"{self.page or self.name}.md"
+
+    def environment_of(self, known):
+        own = dict(zip(self.paths, self.language.filled(self.paths.values())))
+        return {name: f"{path}:{known[name]}" if name in known else path
+                for name, path in own.items()}
+
+
+@dataclass(frozen=True)
 class FirstRun:
     """The program in this language that the web UI shows on a new server."""
 
@@ -153,6 +193,10 @@ class Language:
         self.faktory = self.libraries("faktory")
         self.beanstalk = self.libraries("beanstalk")
         self.examples = Examples(self, **self.said.get("examples", {}))
+        self.sources = [Source(name, **said) for name, said in self.said.get("source", {}).items()]
+        self.guides = [
+            Guide(self, name, **said) for name, said in self.said.get("guide", {}).items()
+        ]
         first = self.said.get("first_run")
         self.first_run = FirstRun(self, **first) if first else None
         self.suites = [
@@ -187,6 +231,10 @@ class Language:
         for library in libraries:
             if library.repository:
                 self.fetch(library)
+        for source in self.sources:
+            self.fetch(source)
+            if source.name not in self.unreachable:
+                self.shell(source.install)
         here = [library for library in libraries if library.is_here]
         return ", ".join(f"{library.name} {library.version}" for library in here)
 

@@ -25,6 +25,7 @@ from across_cases import (
     faktory_from_faktory,
 )  # noqa: E402
 from examples import check_complete, run_example  # noqa: E402
+from guides import check_guides, run_guide  # noqa: E402
 from first_run import check_all_run, run_first  # noqa: E402
 from languages import all_languages  # noqa: E402
 from migration import MIGRATIONS  # noqa: E402
@@ -164,11 +165,16 @@ def of_languages(languages):
         for name in language.examples.files:
             case = Case(language.name, "examples", name, "example")
             yield Task(case, partial(run_example, language, name))
+        for guide in language.guides:
+            case = Case(language.name, "examples", f"guide {guide.name}", "example")
+            missing = language.unreachable.get(guide.source, "")
+            yield Task(case, partial(run_guide, guide), missing)
         if language.first_run:
             case = Case(language.name, "examples", "first run", "example")
             yield Task(case, partial(run_first, language), needs_node())
     yield Task(Case("all", "examples", "first run", "example"),
                partial(check_all_run, all_languages()), needs_node())
+    yield Task(Case("all", "examples", "guides", "example"), partial(check_guides, all_languages()))
     all_examples = partial(check_complete, all_languages())
     yield Task(Case("all", "examples", "docs", "example"), all_examples)
     for migration in MIGRATIONS:

@@ -36,6 +36,14 @@ class Site(unittest.TestCase):
         for page in placed:
             self.assertTrue(os.path.exists(os.path.join(ROOT, page)), page)
 
+    def test_guides_come_before_the_pages_of_features(self):
+        config = SimpleNamespace(nav=None)
+        hooks.on_files(Files(pages()), config)
+        guides = next(section["Guides"] for section in config.nav if "Guides" in section)
+        first = [page.startswith("docs/guides/") for page in guides]
+        self.assertTrue(any(first))
+        self.assertEqual(first, sorted(first, reverse=True))
+
     def test_what_belongs_to_an_item_is_indented_by_four(self):
         text = "1. One:\n\n   ```\n   a\n     b\n   ```\n\n* Two\n  lines\n\nNo item\n   3"
         wanted = "1. One:\n\n    ```\n    a\n      b\n    ```\n\n* Two\n    lines\n\nNo item\n   3"

@@ -1,0 +1,8 @@
+<?php
+
+return [
+    'default' => env('QUEUE_CONNECTION', 'sync'),
+    'connections' => [
+    ],
+    'failed' => ['driver' => 'null'],
+];

@@ -1,0 +1,4 @@
+<?php
+
+use Illuminate\Support\Facades\Artisan;
+

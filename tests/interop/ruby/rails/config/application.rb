@@ -1,0 +1,13 @@
+require_relative "boot"
+
+require "rails"
+require "active_job/railtie"
+
+Bundler.require(*Rails.groups)
+
+module Greeter
+  class Application < Rails::Application
+    config.load_defaults 6.1
+    config.eager_load = false
+  end
+end
