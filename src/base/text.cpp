@@ -125,6 +125,19 @@ std::string_view cut(std::string_view text, std::size_t bytes_max) {
   return text.substr(0, bytes_max);
 }
 
+std::string_view without_broken_escape(std::string_view json) {
+  std::size_t end = 0;
+  for (std::size_t at = json.find('\\'); at != json.npos; at = json.find('\\', end)) {
+    const std::string_view escape = json.substr(at);
+    const std::size_t bytes = escape.starts_with("\\u") ? 6 : 2;
+    const bool is_first_half = bytes == 6 && escape.size() > 3 && (escape[2] | 0x20) == 'd' &&
+                               std::string_view("89abAB").find(escape[3]) != escape.npos;
+    end = at + (is_first_half ? 2 * bytes : bytes);
+    if (end > json.size()) return json.substr(0, at);
+  }
+  return json;
+}
+
 bool is_utf8(std::string_view text) {
   return simdjson::validate_utf8(text.data(), text.size());
 }

@@ -53,6 +53,10 @@ namespace millrace {
 /// Up to `bytes_max` bytes of the text, cut between characters of UTF-8.
 [[nodiscard]] std::string_view cut(std::string_view text, std::size_t bytes_max);
 
+/// The inside of a string of JSON that was cut, without an escape at its end that is not complete,
+/// or the first half of a pair.
+[[nodiscard]] std::string_view without_broken_escape(std::string_view json);
+
 /// True when the text is valid UTF-8: no overlong forms, no surrogates.
 [[nodiscard]] bool is_utf8(std::string_view text);
 

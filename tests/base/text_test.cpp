@@ -71,6 +71,19 @@ TEST_CASE("cut: between characters") {
   CHECK(cut("abc", 0).empty());
 }
 
+TEST_CASE("without a broken escape: the end of a string that was cut") {
+  CHECK(without_broken_escape(R"(ab\"\u00e9)") == R"(ab\"\u00e9)");
+  CHECK(without_broken_escape(R"(ab\u00e)") == "ab");
+  CHECK(without_broken_escape(R"(ab\u)") == "ab");
+  CHECK(without_broken_escape("ab\\") == "ab");
+  CHECK(without_broken_escape(R"(ab\\)") == R"(ab\\)");
+  CHECK(without_broken_escape(R"(ab\\u00e)") == R"(ab\\u00e)");
+  CHECK(without_broken_escape(R"(\uD83d\ude00)") == R"(\uD83d\ude00)");
+  CHECK(without_broken_escape(R"(ab\ud83d)") == "ab");
+  CHECK(without_broken_escape(R"(ab\ud83d\ude0)") == "ab");
+  CHECK(without_broken_escape(R"(\ud7ff)") == R"(\ud7ff)");
+}
+
 TEST_CASE("is_utf8: overlong forms, surrogates and cut sequences are not") {
   CHECK(is_utf8("caf\xc3\xa9 \xf0\x9f\x90\x87"));
   CHECK(is_utf8(""));

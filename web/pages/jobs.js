@@ -42,12 +42,14 @@ export function jobLink(job) {
 export const priority = ({ is_pushed: isPushed, pri }) =>
   isPushed ? `${9 - Math.floor(pri / 256)} of 9` : count(pri);
 
-const ESCAPES = /\\(?:u[\da-f]{4}(?:\\u[\da-f]{4})*|[^])/gi;
+const ESCAPES = /(?:\\u[\da-fA-F]{4})+|\\[^]/g;
+const CODE = /\\u(....)/g;
 
-/** Arguments with letters for their escapes, as a person reads them. */
+/** Arguments with letters for their escapes, as a person reads them. They may be cut in an escape,
+ * and those of a job that was put are any text: none of it may throw. */
 const decoded = (text) =>
   text.replace(ESCAPES, (written) => {
-    const read = written[1] === "u" ? JSON.parse(`"${written}"`) : written;
+    const read = written.replace(CODE, (_, digits) => String.fromCharCode(parseInt(digits, 16)));
     return /[\p{Cc}\p{Cf}\p{Cs}"\\]/u.test(read) ? written : read;
   });
 

@@ -187,7 +187,7 @@ void set_args(std::string_view args, WorkUnitFormat::Summary& summary) {
   const std::string_view shown = cut(args, WorkUnitFormat::kSummaryArgsBytes);
   const std::size_t end = end_of_value(shown);
   summary.is_cut = end == shown.size() && args.size() > shown.size();
-  summary.args = shown.substr(0, end);
+  summary.args = summary.is_cut ? without_broken_escape(shown) : shown.substr(0, end);
 }
 
 /// `at`, if it is there, and `args`: the first members of `rest`.

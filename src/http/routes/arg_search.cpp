@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/number.hpp"
+#include "base/text.hpp"
 #include "http/kit/json.hpp"
 
 namespace millrace::http {
@@ -19,12 +20,6 @@ std::string unescaped(const std::string& text) {
   if (text.find('\\') == text.npos) return text;
   const Json value = Json::parse('"' + text + '"', nullptr, false);
   return value.is_string() ? value.get<std::string>() : text;
-}
-
-/// Without an escape at its end that is not complete.
-void drop_broken_escape(std::string& text) {
-  const std::size_t escape = text.rfind('\\');
-  if (escape != text.npos && text.size() - escape < kEscapeBytesMax) text.resize(escape);
 }
 
 /// Reads paths one after the other.
@@ -229,7 +224,7 @@ bool ArgSearch::end_text() {
   in_ = In::kNothing;
   if (skipped_ > 0 || open_.empty()) return false;
   const bool is_cut = text_.size() == text_max_;
-  if (is_cut) drop_broken_escape(text_);
+  if (is_cut) text_.resize(without_broken_escape(text_).size());
   std::string text = unescaped(text_);
   if (!open_.back().is_array && !has_name_) {
     name_ = std::move(text);

@@ -1,7 +1,7 @@
 // The page of one error.
 import assert from "node:assert/strict";
 import { accessibleCases } from "../axe.js";
-import { counts, faktory, gone, row } from "../helpers.js";
+import { beanstalk, counts, faktory, gone, row } from "../helpers.js";
 
 /** Three jobs with one error, of two types and queues, and one with another. */
 async function fill(test) {
@@ -31,6 +31,33 @@ export const cases = [
     await page.getByRole("heading", { name: "Newest failed job" }).waitFor();
     await look("group");
   }),
+  {
+    title: "texts with escapes that are cut or no escapes break no page",
+    async run(test) {
+      const client = await faktory(test);
+      const tube = beanstalk(test);
+      await tube.put("odd", "C:\\users\\name \\u00e");
+      for (let n = 0; n < 7; n += 1)
+        await tube.put("odd", `"${"y".repeat(232 + n)}\\u00e9\\u00e9 z"`);
+      for (let n = 0; n < 7; n += 1) {
+        const args = `["${"x".repeat(232 + n)}\\u00e9\\"more"]`;
+        const job = `{"jid":"cut-0000${n}","jobtype":"Cut","queue":"cut","args":${args}}`;
+        await client.command("PUSH", job);
+        await client.fail("cut", "Broken", `at \\u00e and \\" and C:\\users ${"m".repeat(500)}`);
+      }
+      const { page } = test;
+      await test.open("jobs?state=ready&queue=odd");
+      await row(page, "C:\\users\\name").waitFor();
+      assert.equal(await page.locator("tbody tr").count(), 8);
+      await test.open("jobs?state=retrying");
+      await row(page, "Cut").first().waitFor();
+      await test.open("errors");
+      await page.getByRole("link", { name: "Broken", exact: true }).click();
+      await page.getByRole("button", { name: "Delete all" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: /^Delete/ }).click();
+      await page.getByText("7 jobs were deleted.").waitFor();
+    },
+  },
   {
     title: "the page of an error has its types, queues and the latest backtrace",
     async run(test) {

@@ -200,6 +200,20 @@ TEST_CASE("work unit: its identity") {
   CHECK(identity.retry == -7);
 }
 
+TEST_CASE("work unit: the arguments in a summary end before an escape that is cut") {
+  const std::size_t bytes = WorkUnitFormat::kSummaryArgsBytes;
+  for (std::size_t back = 1; back < 8; ++back) {
+    CAPTURE(back);
+    const std::string begin = "[\"" + std::string(bytes - 2 - back, 'x');
+    const Job job = make_job(
+        JobKind::kWorkUnit,
+        encoded(R"({"jid":"12345678","jobtype":"T","args":)" + begin + R"(\u00e9 and more"]})"));
+    const auto summary = WorkUnits().summarize(job);
+    CHECK(summary.is_cut);
+    CHECK(summary.args == (back < 6 ? begin : begin + R"(\u00e9)" + std::string(back - 6, ' ')));
+  }
+}
+
 TEST_CASE("work unit: a large custom member moves everything") {
   const std::string custom = "{\"a\":\"" + std::string(100'000, 'x') + "\"}";
   const std::string body =
