@@ -415,6 +415,7 @@ std::string tell_attempts(const View& view, const Job& job) {
             attempt.hostname + "' " + std::to_string(attempt.pid) + "," +
             std::to_string(attempt.connection) + " " + printable(attempt.errtype) + ": " +
             printable(attempt.message);
+    if (job.args) text += "  args " + printable(*job.args) + "\n";
     for (const std::string& line : attempt.backtrace) text += "\n      at " + printable(line);
   }
   return text;

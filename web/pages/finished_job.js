@@ -8,6 +8,7 @@ import { againFacts } from "../parts/again.js";
 import { attemptStep } from "../parts/attempts.js";
 import { copyButton } from "../parts/copies.js";
 import { OUTCOMES, outcomeBadge, story } from "../parts/outcomes.js";
+import { args } from "./jobs.js";
 import { lifeBar, timeline } from "../parts/story.js";
 
 /** The run that ended it; null: none did. Where it failed, the last attempt is that run. */
@@ -84,7 +85,9 @@ export function render(finished) {
         ["Ended", ago(job.ended_at)],
         lastChange(job.last_change),
       ]),
-      h("p", { class: "dim" }, "The arguments of completed jobs are not kept."),
+      job.args === null
+        ? h("p", { class: "dim" }, "Arguments are kept only of jobs that failed for good.")
+        : h("p", { class: "args" }, args({ args: job.args })),
     ),
   ];
 }

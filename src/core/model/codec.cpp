@@ -89,16 +89,18 @@ class Decoder {
   void operator()(fields::BoxedText<Box<std::string>> text) {
     text.value.emplace() = this->text(text.bytes_max);
   }
-  template <typename Value, typename Part>
-  void operator()(fields::ByteAndBit<Value, Part> field) {
+  template <typename Value, typename Part, typename Other>
+  void operator()(fields::ByteAndBit<Value, Part, Other> field) {
     flags_ = byte();
-    const auto value = static_cast<std::uint8_t>(flags_ & ~fields::kAnnouncedBit);
+    constexpr bool kHasOther = !std::is_same_v<Other, fields::NoPart>;
+    constexpr int kBits = fields::kAnnouncedBit | (kHasOther ? fields::kOtherBit : 0);
+    const auto value = static_cast<std::uint8_t>(flags_ & ~kBits);
     if (value > static_cast<std::uint8_t>(field.max)) return fail();
     field.value = static_cast<Value>(value);
   }
   template <typename Part>
   void operator()(fields::Announced<Part> announced) {
-    if (!is_good_ || (flags_ & fields::kAnnouncedBit) == 0) return;
+    if (!is_good_ || (flags_ & announced.bit) == 0) return;
     if constexpr (std::integral<Part>) {
       (*this)(announced.part);
     } else {
@@ -199,7 +201,8 @@ class Decoder {
       }
       if constexpr (std::is_same_v<Kind, JobFinished>) {
         const bool is_number = value.number > 0 && value.number <= JobFinished::kNumberMax;
-        if (!is_number || value.id == 0) fail();
+        const bool is_long = value.args && value.args->size() > JobFinished::kArgsBytesMax;
+        if (!is_number || value.id == 0 || is_long) fail();
       }
       if constexpr (std::is_same_v<Kind, ChangeNoted>) {
         if (value.number == 0 || value.number > ChangeNoted::kNumberMax) fail();

@@ -225,10 +225,11 @@ class Encoder {
   void operator()(fields::BoxedText<Value> text) {
     (*this)(fields::Text{*text.value, text.bytes_max});
   }
-  template <typename Value, typename Part>
-  MILLRACE_INLINE void operator()(fields::ByteAndBit<Value, Part> field) {
-    const std::uint8_t bit = field.part ? fields::kAnnouncedBit : 0;
-    sink_.byte(static_cast<std::uint8_t>(static_cast<std::uint8_t>(field.value) | bit));
+  template <typename Value, typename Part, typename Other>
+  MILLRACE_INLINE void operator()(fields::ByteAndBit<Value, Part, Other> field) {
+    const int bits =
+        (field.part ? fields::kAnnouncedBit : 0) | (field.other ? fields::kOtherBit : 0);
+    sink_.byte(static_cast<std::uint8_t>(static_cast<std::uint8_t>(field.value) | bits));
   }
   template <typename Part>
   MILLRACE_INLINE void operator()(fields::Announced<Part> announced) {

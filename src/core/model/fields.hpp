@@ -53,23 +53,36 @@ template <typename Value>
 Byte(Value&, std::remove_const_t<Value>) -> Byte<Value>;
 
 /// A flag or an enumerator, at most `max` where it is read, with the bit above it: that says
-/// whether `part` is there, which follows as `Announced`.
-template <typename Value, typename Part>
+/// whether `part` is there, which follows as `Announced`. Where there is `other`, the next bit says
+/// the same of that, which follows with `kOtherBit`.
+struct NoPart {
+  explicit operator bool() const { return false; }
+};
+inline constexpr NoPart kNoPart;
+template <typename Value, typename Part, typename Other = NoPart>
 struct ByteAndBit {
   Value& value;
   std::remove_const_t<Value> max;
   const Part& part;
+  const Other& other = kNoPart;
 };
 template <typename Value, typename Part>
 ByteAndBit(Value&, std::remove_const_t<Value>, const Part&) -> ByteAndBit<Value, Part>;
+template <typename Value, typename Part, typename Other>
+ByteAndBit(Value&, std::remove_const_t<Value>, const Part&, const Other&)
+    -> ByteAndBit<Value, Part, Other>;
 inline constexpr std::uint8_t kAnnouncedBit = 0x02;
+inline constexpr std::uint8_t kOtherBit = 0x04;
 
 template <typename Part>
 struct Announced {
   Part& part;
+  std::uint8_t bit = kAnnouncedBit;
 };
 template <typename Part>
 Announced(Part&) -> Announced<Part>;
+template <typename Part>
+Announced(Part&, std::uint8_t) -> Announced<Part>;
 
 /// A member that the log does not keep.
 struct NotStored {
@@ -363,12 +376,14 @@ void each_field(Of<PushForgotten> auto& record, Visit& visit) {
 
 template <typename Visit>
 void each_field(Of<JobFinished> auto& record, Visit& visit) {
-  visit_all<JobFinished>(
-      visit, record.number, record.id, ByteAndBit{record.kind, JobKind::kWorkUnit, record.attempts},
-      Byte{record.how, JobEnd::kExpired}, record.reserves, record.client, record.created_at,
-      record.enqueued_at, record.began_at, record.ended_at, Text{record.queue, kQueueNameBytesMax},
-      Text{record.wid, kWidBytesMax}, Text{record.name, JobFinished::kNameBytesMax},
-      Text{record.jid, kJidBytesMax}, Announced{record.attempts});
+  visit_all<JobFinished>(visit, record.number, record.id,
+                         ByteAndBit{record.kind, JobKind::kWorkUnit, record.attempts, record.args},
+                         Byte{record.how, JobEnd::kExpired}, record.reserves, record.client,
+                         record.created_at, record.enqueued_at, record.began_at, record.ended_at,
+                         Text{record.queue, kQueueNameBytesMax}, Text{record.wid, kWidBytesMax},
+                         Text{record.name, JobFinished::kNameBytesMax},
+                         Text{record.jid, kJidBytesMax}, Announced{record.attempts},
+                         Announced{record.args, kOtherBit});
 }
 
 template <typename Visit>

@@ -269,6 +269,7 @@ struct JobFinished {
   /// They are counted up, one for each job that ends.
   static constexpr std::uint64_t kNumberMax = std::uint64_t{1} << 62;
   static constexpr std::size_t kNameBytesMax = 600;
+  static constexpr std::size_t kArgsBytesMax = 1024;
 
   std::uint64_t number = 0;  ///< from 1: the order of their ends
   JobId id = 0;
@@ -287,6 +288,9 @@ struct JobFinished {
   /// The runs before the last one, and that one too if it failed; empty: none is known. They have
   /// no backtraces.
   Box<Attempts> attempts = {};
+  /// Of a job that failed for good, as `WorkUnitFormat::Summary` has them. Longer ones are cut, and
+  /// end in `…`. Null: it did not, or its body was in the log only.
+  Box<std::string> args = {};
 
   bool operator==(const JobFinished&) const = default;
 };

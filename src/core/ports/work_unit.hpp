@@ -107,18 +107,21 @@ class WorkUnitFormat {
     std::string jid;
     std::string type;     ///< as it is shown; `beanstalk`: it was put, and has none
     std::string args;     ///< their beginning as JSON; of a body that is no work unit, its bytes
-    bool is_cut = false;  ///< they are longer than `kSummaryArgsBytes`
+    bool is_cut = false;  ///< they are longer than `args_bytes_max`
     bool is_work_unit = true;
   };
   static constexpr std::size_t kSummaryArgsBytes = 240;
 
   /// Costs about the same whatever the job's size.
-  [[nodiscard]] virtual Summary summarize(const Job& job) const {
+  [[nodiscard]] virtual Summary summarize(const Job& job, std::size_t args_bytes_max) const {
     const std::string_view body = job.body_view();
     return {.jid = identify(job).jid,
             .type = type_of(job).name,
-            .args = std::string(cut(body, kSummaryArgsBytes)),
-            .is_cut = body.size() > kSummaryArgsBytes};
+            .args = std::string(cut(body, args_bytes_max)),
+            .is_cut = body.size() > args_bytes_max};
+  }
+  [[nodiscard]] Summary summarize(const Job& job) const {
+    return summarize(job, kSummaryArgsBytes);
   }
 
   /// Appends the job as FETCH returns it: one line of compact JSON, with its failure, and times as

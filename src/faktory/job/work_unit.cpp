@@ -182,9 +182,9 @@ std::size_t end_of_value(std::string_view json) {
   return json.size();
 }
 
-void set_args(std::string_view args, WorkUnitFormat::Summary& summary) {
+void set_args(std::string_view args, std::size_t bytes_max, WorkUnitFormat::Summary& summary) {
   // Cut before it is searched: args may be megabytes.
-  const std::string_view shown = cut(args, WorkUnitFormat::kSummaryArgsBytes);
+  const std::string_view shown = cut(args, bytes_max);
   const std::size_t end = end_of_value(shown);
   summary.is_cut = end == shown.size() && args.size() > shown.size();
   summary.args = summary.is_cut ? without_broken_escape(shown) : shown.substr(0, end);
@@ -204,11 +204,12 @@ std::string_view raw_type_of(const StoredForm& form) {
 }
 
 /// Also from `rest`, whose first or second member is `args`.
-void summarize_form(const StoredForm& form, WorkUnitFormat::Summary& summary) {
+void summarize_form(const StoredForm& form, std::size_t args_bytes_max,
+                    WorkUnitFormat::Summary& summary) {
   summary.jid = meaning_of(form.raw_jid);
   const std::size_t args = form.rest.find(kArgsStart);
   if (args != std::string_view::npos) {
-    set_args(form.rest.substr(args + kArgsStart.size()), summary);
+    set_args(form.rest.substr(args + kArgsStart.size()), args_bytes_max, summary);
   }
 }
 
@@ -241,11 +242,11 @@ std::vector<std::uint32_t> WorkUnits::retry_delays(const Job& job) {
   return delays_of(read_custom(custom.take_value()));
 }
 
-WorkUnitFormat::Summary WorkUnits::summarize(const Job& job) const {
+WorkUnitFormat::Summary WorkUnits::summarize(const Job& job, std::size_t args_bytes_max) const {
   Summary summary;
   if (const std::optional<StoredForm> form = stored_form_of(job)) {
     summary.type = type_of(job).name;
-    summarize_form(*form, summary);
+    summarize_form(*form, args_bytes_max, summary);
     return summary;
   }
   const std::string_view body = job.body_view();
@@ -254,14 +255,14 @@ WorkUnitFormat::Summary WorkUnits::summarize(const Job& job) const {
   // A damaged body has no type that anybody should believe.
   if (job.kind == JobKind::kBytes) summary.type = type_of(job).name;
   if (summary.type.empty()) summary.type = "beanstalk";
-  summary.args = cut(body, kSummaryArgsBytes);
-  summary.is_cut = body.size() > kSummaryArgsBytes;
+  summary.args = cut(body, args_bytes_max);
+  summary.is_cut = body.size() > args_bytes_max;
   // It is shown as plain bytes then, like any other body.
   if (body.size() > kSummaryBodyBytesMax) return summary;
   if (const std::optional<JobMembers> members = read_body(reader_, body)) {
     summary.jid = jid_of_put(job.id, members);
     summary.is_work_unit = true;
-    set_args(members->raw_args, summary);
+    set_args(members->raw_args, args_bytes_max, summary);
   }
   return summary;
 }

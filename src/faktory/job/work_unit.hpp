@@ -26,7 +26,8 @@ class WorkUnits final : public WorkUnitFormat {
   [[nodiscard]] bool is_same(const Job& job, std::string_view body) const override;
   [[nodiscard]] std::optional<KeyedHash> push_key(std::string_view body, const PushTarget& target,
                                                   const LockSecret& secret) const override;
-  [[nodiscard]] Summary summarize(const Job& job) const override;
+  using WorkUnitFormat::summarize;
+  [[nodiscard]] Summary summarize(const Job& job, std::size_t args_bytes_max) const override;
   void render(const Job& job, std::string_view queue, WallClock clock,
               std::string& out) const override;
   [[nodiscard]] std::optional<LongText> render_long(const Job& job, std::string_view queue,

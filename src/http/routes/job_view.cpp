@@ -350,6 +350,7 @@ Json show_finished(const FinishedJob& job, const Site& site) {
 Json show_whole_finished(const FinishedJob& job, const Site& site) {
   Json detail = show_finished(job, site);
   detail["attempts"] = show_attempts(job.attempts.get(), nullptr, site.broker.view().wall_clock());
+  detail["args"] = job.args ? Json(text_of(*job.args)) : Json(nullptr);
   detail["last_change"] = show_last_change(site, std::to_string(job.id), {"jobs", "locks"});
   detail["cron"] = nullptr;
   site.broker.view().cron().each([&](const CronEntry& entry) {

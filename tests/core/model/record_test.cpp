@@ -252,6 +252,22 @@ TEST_CASE("record: a finished job is read as it was written") {
   CHECK(hex_of(bytes) ==
         "1602ac0200020000000000020171000001"
         "6a");
+  bytes.clear();
+  finished.args = std::string("[1]");
+  finished.attempts = Attempts{};
+  CHECK((round_trip(finished) == finished));
+  encode(finished, bytes);
+  CHECK(hex_of(bytes) ==
+        "1602ac0206020000000000020171000001"
+        "6a00035b315d");
+  finished.attempts.reset();
+  finished.args = std::string(JobFinished::kArgsBytesMax, 'a');
+  CHECK((round_trip(finished) == finished));
+  *finished.args += 'a';
+  bytes.clear();
+  encode(finished, bytes);
+  std::string_view rest = bytes;
+  CHECK_FALSE(decode(rest));
 }
 
 TEST_CASE("record: a finished job without a number, or with one that is too high, is refused") {
@@ -542,7 +558,8 @@ TEST_CASE("record: its length is counted as it is written") {
         Record(JobFinished{.number = 1,
         .id = 1,
         .kind = JobKind::kWorkUnit,
-        .attempts = Attempts{{Attempt{.number = 2, .message = "m"}}}}),
+        .attempts = Attempts{{Attempt{.number = 2, .message = "m"}}},
+        .args = std::string("[1]")}),
         Record(AttemptEnded{.id = 1, .attempt = Attempt{.wid = "w"}}),
         Record(CronChanged{.id = "e", .runs = {{.jid = "jid"}}}),
         Record(CronRemoved{.id = "e"}),

@@ -48,10 +48,11 @@ class FinishedJobsTest(ServerTest):
         done = jobs[2]
         self.assertEqual((done["wid"], done["jid"]), ("worker-1", "job-done"))
         self.assertEqual(web.read("/api/v1/jids/job-done")["finished"], [done])
-        detail = {**done, "attempts": [], "cron": None, "last_change": None}
+        detail = {**done, "attempts": [], "args": None, "cron": None, "last_change": None}
         self.assertEqual(web.read(f"/api/v1/finished/{done['id']}"), detail)
-        dropped = web.read(f"/api/v1/finished/{jobs[1]['id']}")["attempts"]
-        self.assertEqual([each["error"]["message"] for each in dropped], ["m"])
+        dropped = web.read(f"/api/v1/finished/{jobs[1]['id']}")
+        self.assertEqual([each["error"]["message"] for each in dropped["attempts"]], ["m"])
+        self.assertEqual(dropped["args"], "[1]")
         self.assertTrue(web.read("/api/v1/finished")["limits"]["is_durable"])
         more = self.end_jobs_again(server)
         self.assertEqual(self.finished(server), more + jobs)

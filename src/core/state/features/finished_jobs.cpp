@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/text.hpp"
+#include "base/varint.hpp"
 #include "core/model/codec.hpp"
 
 namespace millrace {
@@ -41,6 +43,19 @@ Attempts shorten(const Attempts& attempts, const Failure* failure) {
   return kept;
 }
 
+/// As in its record. 0: it has no attempts and no arguments.
+std::uint64_t detail_bytes(const FinishedJob& job) {
+  return (job.attempts ? encoded_bytes(*job.attempts) : 0) +
+         (job.args ? varint_bytes(job.args->size()) + job.args->size() : 0);
+}
+
+Box<std::string> args_of(const Job& job, const WorkUnitFormat& format) {
+  constexpr std::string_view kCut = "…";
+  WorkUnitFormat::Summary summary = format.summarize(job, JobFinished::kArgsBytesMax - kCut.size());
+  if (summary.is_cut) summary.args += kCut;
+  return std::move(summary.args);
+}
+
 /// Inlined, as `write` is: each job that ends passes, and where it is only noted, no record is made
 /// for it.
 [[gnu::always_inline]] inline JobFinished describe(std::uint64_t number, const Job& job,
@@ -67,6 +82,7 @@ Attempts shorten(const Attempts& attempts, const Failure* failure) {
     record.wid = attempts->list.back().wid;
   }
   if (attempts != nullptr) record.attempts = shorten(*attempts, job.failure());
+  if (how == JobEnd::kFailed && job.has_body()) record.args = args_of(job, format);
   if (!job.is_spilled()) record.name = format.name_part(job);
   if (record.name.size() > JobFinished::kNameBytesMax) record.name = {};
   const bool is_pushed = job.kind == JobKind::kWorkUnit;
@@ -91,7 +107,8 @@ JobFinished record_of(std::uint64_t number, const FinishedJob& job) {
           .wid = job.wid(),
           .name = job.name(),
           .jid = job.jid(),
-          .attempts = job.attempts};
+          .attempts = job.attempts,
+          .args = job.args};
 }
 
 void FinishedJobs::begin(const WorkUnitFormat& format, const Limits& limits) {
@@ -100,7 +117,7 @@ void FinishedJobs::begin(const WorkUnitFormat& format, const Limits& limits) {
   limits_.is_durable = limits.is_durable && limits.jobs_max > 0;
   noted_ = hashed_ = 0;
   count_ = 0;
-  attempt_bytes_ = 0;
+  detail_bytes_ = 0;
   bare_to_ = 0;
   chunks_.clear();
   log_ = LogOrder<NodeOf>(NodeOf{this});
@@ -131,21 +148,24 @@ JobFinished FinishedJobs::record_of(const Job& job, const Queue& queue, JobEnd h
   entry.began_at = record.began_at;
   entry.ended_at = record.ended_at;
   write_texts(record, entry);
-  if (entry.attempts || record.attempts) keep_attempts(entry, std::move(record.attempts));
+  if (!entry.attempts && !record.attempts && !entry.args && !record.args) return;
+  keep_details(entry, std::move(record.attempts), std::move(record.args));
 }
 
-void FinishedJobs::keep_attempts(FinishedJob& job, Box<Attempts> attempts) {
-  if (job.attempts) attempt_bytes_ -= encoded_bytes(*job.attempts);
+void FinishedJobs::keep_details(FinishedJob& job, Box<Attempts> attempts, Box<std::string> args) {
+  detail_bytes_ -= detail_bytes(job);
   job.attempts = std::move(attempts);
-  if (job.attempts) attempt_bytes_ += encoded_bytes(*job.attempts);
+  job.args = std::move(args);
+  detail_bytes_ += detail_bytes(job);
   bare_to_ = std::max(bare_to_, oldest() - 1);
-  while (attempt_bytes_ > kAttemptBytesMax && bare_to_ < noted_) {
+  while (detail_bytes_ > kDetailBytesMax && bare_to_ < noted_) {
     const Place place = place_of(++bare_to_);
     FinishedJob& bare = chunks_[place / kChunk]->jobs[place % kChunk];
-    if (!has(bare_to_) || !bare.attempts) continue;
-    const std::uint64_t bytes = encoded_bytes(*bare.attempts);
-    attempt_bytes_ -= bytes;
+    const std::uint64_t bytes = has(bare_to_) ? detail_bytes(bare) : 0;
+    if (bytes == 0) continue;
+    detail_bytes_ -= bytes;
     bare.attempts.reset();
+    bare.args.reset();
     if (!is_durable()) continue;
     // Its record will be written without them.
     logged_of(place).bytes -= static_cast<std::uint32_t>(bytes);
@@ -207,7 +227,8 @@ void FinishedJobs::clear(Place place) {
   --count_;
   chunk.ids[place % kChunk] = 0;
   chunk.hashes[place % kChunk] = 0;
-  if (chunk.jobs[place % kChunk].attempts) keep_attempts(chunk.jobs[place % kChunk], {});
+  FinishedJob& gone = chunk.jobs[place % kChunk];
+  if (gone.attempts || gone.args) keep_details(gone, {}, {});
   record_bytes_ -= logged_of(place).bytes;
   log_.remove(place);
 }

@@ -50,9 +50,10 @@ struct FinishedJob {
   std::uint32_t queue_bytes = 0;
   std::uint32_t wid_bytes = 0;
   bool has_name = false;
-  /// `JobFinished::attempts`. Those of jobs that ended earlier are dropped when all of them take
-  /// more than `FinishedJobs::kAttemptBytesMax`.
+  /// As in `JobFinished`. Those of jobs that ended earlier are dropped when all of them take more
+  /// than `FinishedJobs::kDetailBytesMax`.
   Box<Attempts> attempts;
+  Box<std::string> args;
 
  private:
   [[nodiscard]] std::string_view texts() const {
@@ -68,7 +69,7 @@ struct FinishedJob {
 [[nodiscard]] JobFinished record_of(std::uint64_t number, const FinishedJob& job);
 
 /// The jobs that ended last. It is written for each job that ends, and read by people. Entries are
-/// used again, so a full ring allocates nothing for jobs without attempts.
+/// used again, so a full ring allocates nothing for jobs without attempts or arguments.
 ///
 /// They are in memory only, or, where the limits say so, each of them is a record in the log: then
 /// this is a live kind, and without that it ignores records. What is in the ring follows from the
@@ -84,8 +85,8 @@ class FinishedJobs {
   };
   static constexpr std::size_t kJobsMax = 100'000;  ///< they are searched one by one
   static constexpr Duration kAgeMax = 365 * 24h;
-  static constexpr std::size_t kAttemptBytesMax = 16 * 1024 * 1024;  ///< encoded
-  static constexpr std::size_t kMessageBytesMax = 256;               ///< of each attempt
+  static constexpr std::size_t kDetailBytesMax = 16 * 1024 * 1024;  ///< attempts and arguments
+  static constexpr std::size_t kMessageBytesMax = 256;              ///< of each attempt
 
   FinishedJobs() = default;
   FinishedJobs(const FinishedJobs&) = delete;
@@ -187,7 +188,7 @@ class FinishedJobs {
     return (*chunks_[place / kChunk]->logged)[place % kChunk];
   }
   void write(Place place, JobFinished& record);
-  void keep_attempts(FinishedJob& job, Box<Attempts> attempts);
+  void keep_details(FinishedJob& job, Box<Attempts> attempts, Box<std::string> args);
   void skip_to(Number number);
   void make_room(Place place);
   void clear(Place place);
@@ -197,8 +198,8 @@ class FinishedJobs {
   Limits limits_{.jobs_max = 0};
   Number noted_ = 0;       ///< the highest number so far; where it is not 0, that job is there
   std::size_t count_ = 0;  ///< of those that are there
-  std::size_t attempt_bytes_ = 0;
-  Number bare_to_ = 0;  ///< those up to this one have no attempts any more
+  std::size_t detail_bytes_ = 0;
+  Number bare_to_ = 0;  ///< those up to this one have no attempts and no arguments any more
   std::vector<std::unique_ptr<Chunk>> chunks_;
   /// Those up to this one have a hash: few ask, so they are made when somebody does.
   mutable Number hashed_ = 0;

@@ -112,6 +112,47 @@ TEST_CASE("finished jobs: one that is dropped with its first failure tells of it
   CHECK(job->attempts->list[0].message == "m");
 }
 
+TEST_CASE("finished jobs: one that failed for good tells its arguments, and no other one does") {
+  for (const bool is_durable : {false, true}) {
+    BrokerFixture fixture(Broker::Options{.finished = {.jobs_max = 2, .is_durable = is_durable}});
+    const ClientId client = fixture.client();
+    const auto end = [&](const std::string& body, bool is_good) {
+      const JobId id = fixture.push("retry=0," + body);
+      const std::string jid = "j" + std::to_string(id);
+      CHECK(fixture.fetch(client, "w") == id);
+      if (is_good) CHECK(fixture.broker.workers().ack(client, jid, fixture.now));
+      if (!is_good) CHECK(fixture.broker.workers().fail(client, jid, {}, fixture.now));
+      return fixture.broker.view().finished().find(id, fixture.now)->args;
+    };
+    CHECK((end("x", false) == Box<std::string>("retry=0,x")));
+    CHECK_FALSE(end("y", true));
+    const std::string limit(JobFinished::kArgsBytesMax - std::string("retry=0,…").size(), 'z');
+    CHECK(end(limit, false)->size() == JobFinished::kArgsBytesMax - 3);
+    CHECK(end(limit + "z", false)->size() == JobFinished::kArgsBytesMax);
+    CHECK(end(limit + "z", false)->ends_with("…"));
+    // What displaces it has none.
+    CHECK_FALSE(end("y", true));
+    CHECK_FALSE(end("y", true));
+  }
+}
+
+TEST_CASE("finished jobs: arguments count as attempts do") {
+  BrokerFixture fixture;
+  FinishedJobs finished;
+  finished.begin(fixture.format, {.jobs_max = 100'000, .is_durable = true});
+  const std::string args(JobFinished::kArgsBytesMax, 'a');
+  const std::uint64_t fit = FinishedJobs::kDetailBytesMax / (args.size() + 2);
+  for (std::uint64_t number = 1; number <= fit + 1; ++number) {
+    finished.apply(JobFinished{.number = number, .id = number, .args = Box(args)});
+  }
+  CHECK_FALSE(finished.find(1, {})->args);
+  CHECK(finished.find(2, {})->args);
+  std::string batch;
+  finished.place(1);
+  for (std::uint64_t i = 0; i <= fit; ++i) finished.rewrite_oldest(batch);
+  CHECK(batch.size() == finished.live_bytes());
+}
+
 TEST_CASE("finished jobs: all attempts together are bounded, and the oldest are dropped") {
   FinishedJobs finished;
   BrokerFixture fixture;
@@ -122,7 +163,7 @@ TEST_CASE("finished jobs: all attempts together are bounded, and the oldest are 
   }
   const std::size_t each = encoded_bytes(attempts);
   std::uint64_t bare_bytes = 0;
-  const std::uint64_t fit = FinishedJobs::kAttemptBytesMax / each;
+  const std::uint64_t fit = FinishedJobs::kDetailBytesMax / each;
   for (std::uint64_t number = 1; number <= fit + 5; ++number) {
     finished.apply(JobFinished{.number = number, .id = number, .attempts = Box(attempts)});
     bare_bytes += encoded_bytes(JobFinished{.number = number, .id = number});

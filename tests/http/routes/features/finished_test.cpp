@@ -56,6 +56,17 @@ TEST_CASE("finished: a framework's jobs have the class that they wrapped") {
   CHECK(web.read("/api/v1/jids/" + jid)["finished"].size() == 1);
 }
 
+TEST_CASE("finished: a job that was dropped has its arguments") {
+  WebFixture web;
+  const JobId done = finish(web, "Mail");
+  const JobId dropped = web.push("Mail", "default", R"(,"retry":0)");
+  CHECK(web.fetch() == dropped);
+  const std::string jid = web.format.identify(*web.find(dropped)).jid;
+  CHECK(web.broker.workers().fail(web.worker("w2"), jid, {.errtype = "E"}, web.now));
+  CHECK(web.read("/api/v1/finished/" + std::to_string(done))["args"] == nullptr);
+  CHECK(web.read("/api/v1/finished/" + std::to_string(dropped))["args"] == R"([1,"two"])");
+}
+
 TEST_CASE("finished: those that ended within a time") {
   WebFixture web;
   const auto begin = std::chrono::floor<std::chrono::milliseconds>(web.now.time_since_epoch());
