@@ -10,12 +10,12 @@
 namespace millrace::access {
 
 /// What somebody may do with the jobs of a queue. `kAdmin` is about the server as a whole.
-enum class Right : std::uint8_t {
-  kPush,     ///< add jobs
-  kWork,     ///< take jobs, and end those that were taken
-  kView,     ///< see jobs and figures
-  kOperate,  ///< pause, retry, kick, kill, move, delete
-  kAdmin,    ///< FLUSH, and what no queue has: alerts
+enum class Right : std::uint8_t {  // in the log: new ones at the end
+  kPush,                           ///< add jobs
+  kWork,                           ///< take jobs, and end those that were taken
+  kView,                           ///< see jobs and figures
+  kOperate,                        ///< pause, retry, kick, kill, move, delete
+  kAdmin,                          ///< FLUSH, and what no queue has: alerts
 };
 
 inline constexpr std::array kRightNames = {
@@ -48,6 +48,19 @@ class Rights {
   [[nodiscard]] constexpr bool has(Right right) const { return (bits_ & bit(right)) != 0; }
   constexpr void add(Right right) { bits_ |= bit(right); }
   constexpr void add(Rights more) { bits_ |= more.bits_; }
+
+  /// What both have.
+  [[nodiscard]] constexpr Rights operator&(Rights other) const {
+    return from_bits(bits_ & other.bits_);
+  }
+
+  /// For tokens in the log: so each right keeps its bit.
+  [[nodiscard]] constexpr std::uint8_t bits() const { return bits_; }
+  [[nodiscard]] static constexpr Rights from_bits(unsigned bits) {
+    Rights rights;
+    rights.bits_ = static_cast<std::uint8_t>(bits);
+    return rights;
+  }
 
   constexpr bool operator==(const Rights&) const = default;
 

@@ -18,6 +18,8 @@ struct Grant {
   std::vector<std::string> queues;
   Rights may;
 
+  [[nodiscard]] Rights rights_for(const std::string& queue) const;
+  [[nodiscard]] Rights rights_everywhere() const;
   bool operator==(const Grant&) const = default;
 };
 
@@ -103,6 +105,9 @@ class Caller {
         user_(&user),
         anywhere_(user.rights_anywhere()),
         secret_(secret) {}
+  /// From now on it may do at most this as well: it has a token of the user's.
+  void limit(Grant grant);
+  [[nodiscard]] bool has_token() const { return token_ != nullptr; }
 
   [[nodiscard]] bool is_limited() const { return is_limited_; }
   /// Empty: nobody in particular.
@@ -112,26 +117,32 @@ class Caller {
     return !is_limited_ || rights_for(queue).has(right);
   }
   [[nodiscard]] bool may_everywhere(Right right) const {
-    return !is_limited_ || (user_ != nullptr && user_->rights_everywhere().has(right));
+    return !is_limited_ || rights_everywhere().has(right);
   }
   [[nodiscard]] bool may_anywhere(Right right) const {
     return !is_limited_ || anywhere_.has(right);
   }
 
-  /// The patterns of the queues for which the user has the right; empty: of all, or of none.
+  /// The patterns of the queues for which the user has the right; empty: of all, or of none. Of a
+  /// token its own ones, where the user has fewer queues too.
   [[nodiscard]] std::vector<std::string> patterns(Right right) const;
+  /// Whether it may certainly do this with every queue that matches the pattern. False for some
+  /// patterns with `[` or `?` where it may.
+  [[nodiscard]] bool may_all_of(Right right, const std::string& pattern) const;
 
   /// The user is in these as well, has the same rights, and the secret still counts.
   [[nodiscard]] bool is_unchanged_in(const SharedUsers& users) const;
 
  private:
   [[nodiscard]] Rights rights_for(std::string_view queue) const;
+  [[nodiscard]] Rights rights_everywhere() const;
 
   SharedUsers users_;
   const User* user_ = nullptr;  ///< null: nobody, or everybody
-  Rights anywhere_;             ///< see `User::rights_anywhere`
+  Rights anywhere_;             ///< for at least one queue that may exist
   bool is_limited_ = true;
   std::string_view secret_;
+  std::shared_ptr<const Grant> token_;  ///< null: it has none; shared by the copies
   /// By queue: patterns take longer. Bounded by `kKnownQueuesMax`.
   mutable TextMap<Rights> known_;
   /// The queue that was asked for last, which is mostly the next one too.

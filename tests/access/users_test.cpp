@@ -116,5 +116,61 @@ TEST_CASE("the secrets of all users are known with whose they are") {
   CHECK(users->find("nobody") == nullptr);
 }
 
+TEST_CASE("with a token a caller may do what both its user and the token may") {
+  const SharedUsers users = users_of({mailer()});
+  Caller caller = caller_of(users, "mail-app");
+  CHECK(caller.may(Right::kPush, "newsletter"));
+  caller.limit({.queues = {"mail*", "shop"}, .may = {Right::kPush, Right::kView}});
+  CHECK(caller.has_token());
+  CHECK(caller.may(Right::kPush, "mail"));
+  CHECK_FALSE(caller.may(Right::kPush, "newsletter"));
+  CHECK_FALSE(caller.may(Right::kPush, "shop"));
+  CHECK_FALSE(caller.may(Right::kView, "mail"));
+  CHECK_FALSE(caller.may(Right::kWork, "mail-in"));
+  CHECK(caller.may_anywhere(Right::kPush));
+  CHECK_FALSE(caller.may_anywhere(Right::kWork));
+  CHECK_FALSE(caller.may_anywhere(Right::kView));
+  CHECK(caller.patterns(Right::kPush) == std::vector<std::string>{"mail*", "shop"});
+  CHECK(caller.is_unchanged_in(users_of({mailer()})));
+  const Caller copy = caller;
+  CHECK_FALSE(copy.may(Right::kPush, "newsletter"));
+}
+
+TEST_CASE("with a token a caller may do everywhere what both may everywhere") {
+  const User ana{.name = "ana", .grants = {{{"*"}, {Right::kView, Right::kOperate}}}};
+  const SharedUsers users = users_of({ana});
+  Caller of_all = caller_of(users, "ana");
+  of_all.limit({.queues = {"*"}, .may = {Right::kView, Right::kAdmin}});
+  CHECK(of_all.may_everywhere(Right::kView));
+  CHECK_FALSE(of_all.may_everywhere(Right::kOperate));
+  CHECK_FALSE(of_all.may_everywhere(Right::kAdmin));
+  Caller of_mail = caller_of(users, "ana");
+  of_mail.limit({.queues = {"mail*"}, .may = {Right::kView}});
+  CHECK_FALSE(of_mail.may_everywhere(Right::kView));
+  CHECK(of_mail.may(Right::kView, "mail"));
+}
+
+TEST_CASE("all queues of a pattern are within another one, or that is not certain") {
+  const auto may_all = [](std::string mine, const std::string& pattern) {
+    const User user{.name = "ana", .grants = {{{std::move(mine)}, {Right::kView}}}};
+    return caller_of(users_of({user}), "ana").may_all_of(Right::kView, pattern);
+  };
+  CHECK(may_all("*", "[ab]?*"));
+  CHECK(may_all("mail*", "mail*"));
+  CHECK(may_all("mail*", "mail"));
+  CHECK(may_all("mail*", "mail-?u*"));
+  CHECK(may_all("[ab]c", "[ab]c"));
+  CHECK_FALSE(may_all("mail*", "*"));
+  CHECK_FALSE(may_all("mail*", "mai*"));
+  CHECK_FALSE(may_all("mail*", "ma?l*"));
+  CHECK_FALSE(may_all("mail?", "mail*"));
+  CHECK_FALSE(may_all("mail[*]", "mail*"));
+  CHECK_FALSE(may_all("*]x", "[ab]x"));
+  CHECK_FALSE(may_all("a\\*", "a\\*b"));
+  const SharedUsers users = users_of({mailer()});
+  CHECK(caller_of(users, "mail-app").may_all_of(Right::kPush, "newsletter"));
+  CHECK_FALSE(caller_of(users, "mail-app").may_all_of(Right::kView, "newsletter"));
+}
+
 }  // namespace
 }  // namespace millrace::access
