@@ -16,6 +16,7 @@ import alerts from "./pages/alerts.js";
 import type from "./pages/type.js";
 import types from "./pages/types.js";
 import throttles from "./pages/throttles.js";
+import views, { view } from "./pages/views.js";
 import workers from "./pages/workers.js";
 import worker from "./pages/worker.js";
 import server from "./pages/server.js";
@@ -43,6 +44,8 @@ export const PAGES = [
   [/^jobs\/(\d+)$/, job, "jobs"],
   [/^jobs\/?$/, jobs, "jobs"],
   [/^completed\/?$/, completed, "jobs"],
+  [/^views\/?$/, views, "jobs"],
+  [/^views\/(.+)$/, view, "jobs"],
   [/^batches\/([\w-]+)$/, batch, "batches"],
   [/^batches\/?$/, batches, "batches"],
   [/^errors\/([\da-f]{16})$/, errorGroup, "errors"],

@@ -100,4 +100,15 @@ export class Server {
   async api(target) {
     return (await fetch(`${this.base}api/v1/${target}`)).json();
   }
+
+  /** A change that succeeds. */
+  async post(target, body) {
+    const response = await fetch(`${this.base}api/v1/${target}`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    if (!response.ok) throw new Error(await response.text());
+    return response.json();
+  }
 }

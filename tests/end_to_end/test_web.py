@@ -112,6 +112,7 @@ class ApiTest(WebTest):
         self.check_cron()
         self.check_throttles()
         self.check_errors()
+        self.check_views()
         self.check_alerts()
         self.check_locks()
         self.check_changes()
@@ -145,6 +146,14 @@ class ApiTest(WebTest):
         error = self.check("get", "/errors", "/errors?muted=only")["groups"][0]
         self.assertEqual(error["note"]["text"], "known")
         self.check("post", path + "/unmute", target + "/unmute")
+
+    def check_views(self):
+        path = "/views/{name}"
+        view = {"query": "state:dead", "was": ""}
+        self.check("post", path + "/set", "/views/a%20b/set", view)
+        self.assertEqual(self.check("get", path, "/views/a%20b")["name"], "a b")
+        self.check("get", "/views")
+        self.check("post", path + "/delete", "/views/a%20b/delete")
 
     def check_alerts(self):
         self.check("get", "/alerts")

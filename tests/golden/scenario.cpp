@@ -251,6 +251,14 @@ void mark_errors(InMemoryServer& server) {
   CHECK(admin.mark_error(3, {}, now));
 }
 
+void save_views(InMemoryServer& server) {
+  AdminOperations& admin = server.broker().admin();
+  CHECK(admin.save_view("dead mail", "state:dead queue:mail"));
+  CHECK(admin.save_view("gone", "state:ready"));
+  CHECK(admin.save_view("gone", ""));
+  CHECK(admin.save_view("über", "type:Übersicht"));
+}
+
 /// One whose jobs are counted later, and one that was tried twice.
 void note_changes(InMemoryServer& server) {
   Activity& activity = server.broker().activity();
@@ -373,6 +381,14 @@ std::string tell_marks(const ErrorMarks& marks) {
   return text;
 }
 
+std::string tell_views(const SavedViews& views) {
+  std::string text;
+  views.each([&text](const ViewSaved& view) {
+    text += "view '" + view.name + "' '" + view.query + "'\n";
+  });
+  return text;
+}
+
 std::string tell_pushes(const EndedPushes& pushes) {
   std::map<JobId, std::string> lines;
   for (EndedPushes::Slot slot = 0; slot < pushes.slot_end(); ++slot) {
@@ -466,6 +482,7 @@ std::vector<std::string> record_life() {
   work_with_lost_workers(server);
   lose_bodies(server);
   mark_errors(server);
+  save_views(server);
   end_cron_runs(server);
   note_changes(server);
   return server.take_batches();
@@ -497,8 +514,9 @@ std::string tell(const View& view) {
             " failed=" + std::to_string(day.failed) + "\n";
   }
   text += tell_batches(view) + tell_cron(view) + tell_throttles(view);
-  text += tell_marks(view.error_marks()) + tell_pushes(view.ended_pushes()) +
-          tell_finished(view.finished()) + tell_changes(view.audit_log());
+  text += tell_marks(view.error_marks()) + tell_views(view.saved_views()) +
+          tell_pushes(view.ended_pushes()) + tell_finished(view.finished()) +
+          tell_changes(view.audit_log());
   if (view.tracks().size() > 0) text += "tracks " + std::to_string(view.tracks().size()) + "\n";
   return text;
 }

@@ -137,6 +137,14 @@ TEST_CASE("simulation: what was said of an error and is lost in compaction is fo
   CHECK(is_found({.wrap_journal = broken::marks_lost_in_compaction()}));
 }
 
+TEST_CASE("simulation: a saved view that is lost in a crash is found") {
+  CHECK(is_found({.wrap_journal = broken::views_lost()}));
+}
+
+TEST_CASE("simulation: a saved view that is lost in compaction is found") {
+  CHECK(is_found({.wrap_journal = broken::views_lost_in_compaction()}));
+}
+
 TEST_CASE("simulation: a change of a person that is lost in a crash is found") {
   CHECK(is_found({.wrap_journal = broken::changes_lost()}));
 }

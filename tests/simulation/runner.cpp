@@ -79,6 +79,7 @@ std::string to_text(const Totals& totals) {
           row(features.callbacks, "callbacks pushed") +
           row(features.limits_by_hand, "limits set by hand") +
           row(features.marks, "marks of errors set or removed") +
+          row(features.views, "views saved or removed") +
           row(features.changes, "changes of people noted or counted") +
           row(features.jobs_lost, "jobs that came back from workers that were gone") +
           row(features.slots_reclaimed, "slots taken back from workers that were gone") +

@@ -105,6 +105,7 @@ FeatureTotals& FeatureTotals::operator+=(const FeatureTotals& other) {
   callbacks += other.callbacks;
   limits_by_hand += other.limits_by_hand;
   marks += other.marks;
+  views += other.views;
   changes += other.changes;
   jobs_lost += other.jobs_lost;
   slots_reclaimed += other.slots_reclaimed;
@@ -158,6 +159,7 @@ World::World(Options options)
       spreads_random_(options_.seed + 0x5b4ead),
       moves_random_(options_.seed + 0x303e5),
       marks_random_(options_.seed + 0xe7707),
+      views_random_(options_.seed + 0x71e35),
       changes_random_(options_.seed + 0xc4a46e),
       workload_(random_, options_.sizes ? *options_.sizes : draw_sizes(random_, options_.seed)),
       disk_(platter_, random_),
@@ -291,6 +293,7 @@ void World::act() {
   if (has_limits && random_.one_in(200)) set_limits_by_hand();
   // A siege is about what clients do to a disk.
   if (!workload_.sizes().is_siege && marks_random_.one_in(60)) mark_error();
+  if (!workload_.sizes().is_siege && views_random_.one_in(60)) save_view();
   if (!workload_.sizes().is_siege && changes_random_.one_in(60)) note_change();
   if (!workload_.sizes().is_siege && spreads_random_.one_in(60)) spread_retries();
   if (workload_.moves_jobs() && moves_random_.one_in(40)) move_jobs();
@@ -467,6 +470,18 @@ void World::mark_error() {
   process_->turn.request();
   ++totals_.features.marks;
   tell("an operator marks error " + std::to_string(error));
+}
+
+/// One of a few, or it is removed, whether it is there or not.
+void World::save_view() {
+  if (process_->turn.is_paused()) return;
+  const std::string name = "view-" + std::to_string(views_random_.between(1, 4));
+  const std::string query(views_random_.one_in(4) ? 0 : views_random_.between(1, 60), 'q');
+  const bool is_saved = static_cast<bool>(process_->broker.admin().save_view(name, query));
+  demand(is_saved == model_.save_view(name, query), "a view is refused, or not");
+  process_->turn.request();
+  ++totals_.features.views;
+  tell("an operator saves " + name);
 }
 
 /// A person changes something, or it turns out how many jobs one has changed.

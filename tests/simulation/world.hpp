@@ -40,6 +40,7 @@ struct FeatureTotals {
   std::uint64_t callbacks = 0;
   std::uint64_t limits_by_hand = 0;
   std::uint64_t marks = 0;               ///< of errors, that were set or removed
+  std::uint64_t views = 0;               ///< saved or removed
   std::uint64_t changes = 0;             ///< of people, that were noted or counted
   std::uint64_t jobs_lost = 0;           ///< by workers that were gone
   std::uint64_t slots_reclaimed = 0;     ///< since their worker was gone
@@ -219,6 +220,7 @@ class World {
   void set_worker_rules();
   void set_limits_by_hand();
   void mark_error();
+  void save_view();
   void note_change();
   void spread_retries();
   void move_jobs();
@@ -280,6 +282,7 @@ class World {
   Random spreads_random_;  ///< of its own for the same reason
   Random moves_random_;    ///< the same
   Random marks_random_;    ///< the same
+  Random views_random_;    ///< the same
   Random changes_random_;  ///< the same
   Workload workload_;
   journal::SimulatedDisk platter_;

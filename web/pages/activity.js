@@ -1,5 +1,5 @@
 // The last changes of people and administrators' programs.
-import { get, url } from "../api.js";
+import { get, part, url } from "../api.js";
 import { h } from "../dom.js";
 import { ago, count, none } from "../format.js";
 import { go, link } from "../route.js";
@@ -16,6 +16,7 @@ function target({ action, target: name }) {
   const [kind] = action.split("/");
   if (kind === "queues" || kind === "throttles") return queueLink(name);
   if (kind === "jobs" || kind === "locks") return h("a", { href: link(`jobs/${name}`) }, name);
+  if (kind === "views") return h("a", { href: link(`views/${part(name)}`) }, name);
   if (kind === "alerts") return h("a", { href: link("alerts") }, name);
   if (kind === "errors") return h("a", { href: link(`errors/${name}`) }, name);
   return h("span", { class: "name" }, name);

@@ -49,7 +49,7 @@ function seconds(text) {
 }
 
 /** Every filter in the address. The server refuses unknown ones. */
-export function filterOf({ state: _, cursor: __, ...filter }) {
+export function filterOf({ state: _, cursor: __, view: ___, ...filter }) {
   if (filter.older_than_s) filter.older_than_s = seconds(filter.older_than_s);
   for (const name of ["failed_since_ms", "failed_until_ms"])
     if (Number(filter[name])) filter[name] = Number(filter[name]);
@@ -104,7 +104,7 @@ function queryLine(ctx, jobs) {
     const { params: found, problem } = parse(target.value);
     memory.query = problem && { line: target.value, problem };
     if (problem) return ctx.draw();
-    go(link("jobs", { state: params.state, ...found }));
+    go(link("jobs", { state: params.state, view: params.view, ...found }));
   };
   const { line, problem } = memory.query ?? { line: write(params) };
   return h(

@@ -18,8 +18,10 @@ import {
   table,
   workerLink,
 } from "../ui.js";
+import { write } from "../query.js";
 import { filterOf, filters, isWrong, nameGroup, said } from "./job_filters.js";
 import { story } from "../parts/outcomes.js";
+import { findView, viewActions } from "./views.js";
 
 const LIMIT = 50;
 /** Of ended jobs with the same jid, so many are shown. */
@@ -446,7 +448,12 @@ export default {
   titleOf: ({ params }) => `${STATES[stateOf(params)]?.name ?? "All"} jobs`,
   isStill: ({ state, params }) =>
     state.isLong || (state.selected?.size > 0 && Boolean(params.cursor)),
-  load: search,
+  async load(ctx, signal) {
+    const { view } = ctx.params;
+    const saved = view ? findView(view, signal) : null;
+    const found = await search(ctx, signal);
+    return { ...found, view: await saved };
+  },
   render(ctx, found) {
     const { params } = ctx;
     const state = stateOf(params);
@@ -470,6 +477,7 @@ export default {
     return [
       head(
         "Jobs",
+        viewActions(ctx, found.view, write({ ...params, state }), isFiltered),
         !ctx.isReadOnly &&
           button("Push a job…", () => pushDialog(ctx, params.queue), { kind: "plain" }),
       ),

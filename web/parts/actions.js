@@ -27,6 +27,8 @@ export const ACTIONS = {
   "errors/mute": "Mute error",
   "errors/unmute": "Unmute error",
   "errors/note": "Edit note of error",
+  "views/set": "Save view",
+  "views/delete": "Delete view",
   "alerts/silence": "Silence alert",
   "alerts/unsilence": "End silence of alert",
   "alerts/test": "Test alert",

@@ -194,6 +194,17 @@ void AdminOperations::forget_marks(Time now) {
   for (const std::uint64_t group : over) parts_.ledger.commit(ErrorUnmarked{group});
 }
 
+Answer<Done> AdminOperations::save_view(std::string name, std::string query) {
+  CHECK(name.size() <= ViewSaved::kNameBytesMax && query.size() <= ViewSaved::kQueryBytesMax);
+  const SavedViews& views = parts_.ledger.store().saved_views();
+  const bool is_known = !views.find(name).empty();
+  if (query.empty() && !is_known) return Refusal::kNotFound;
+  if (!query.empty() && !parts_.admission.admits_growth()) return Refusal::kNoRoom;
+  if (!is_known && views.count() >= SavedViews::kCountMax) return Refusal::kTooMany;
+  parts_.ledger.commit(ViewSaved{.name = std::move(name), .query = std::move(query)});
+  return Done{};
+}
+
 Answer<Worker::State> AdminOperations::order_worker(std::string_view wid, Worker::State asked,
                                                     Time now) {
   return parts_.workers.tell(wid, asked, now);

@@ -107,6 +107,13 @@ class AdminOperations {
   /// while records must not grow, a new one or a longer note.
   Answer<Done> mark_error(std::uint64_t group, ErrorMark mark, Time now);
 
+  // ---- views ------------------------------------------------------------------------------------
+
+  /// From now on the view of that name has that query; an empty query removes it. Both are at most
+  /// as long as `ViewSaved` says. Recorded. Refused: one more than `SavedViews::kCountMax`; to
+  /// remove one that is not there; to save one while records must not grow.
+  Answer<Done> save_view(std::string name, std::string query);
+
   // ---- workers ----------------------------------------------------------------------------------
 
   /// Sets the state that the worker is told at its next beat; as in `WorkerOperations::beat` it

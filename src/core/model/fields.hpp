@@ -461,6 +461,12 @@ void each_field(Of<ErrorUnmarked> auto& record, Visit& visit) {
 }
 
 template <typename Visit>
+void each_field(Of<ViewSaved> auto& record, Visit& visit) {
+  visit_all<ViewSaved>(visit, Text{record.name, ViewSaved::kNameBytesMax},
+                       Text{record.query, ViewSaved::kQueryBytesMax});
+}
+
+template <typename Visit>
 void each_field(Of<Change> auto& change, Visit& visit) {
   const auto text = [](auto& value) { return Text{value, kChangeTextBytesMax}; };
   visit_all<Change>(visit, change.at, text(change.protocol), text(change.from), text(change.user),

@@ -326,11 +326,24 @@ struct ChangeNoted {
   bool operator==(const ChangeNoted&) const = default;
 };
 
-using Record = std::variant<JobAdded, JobChanged, JobRemoved, QueueChanged, CountersChanged,
-                            HistoryChanged, JobBatchAdded, JobBatchChanged, JobBatchRemoved,
-                            TrackChanged, TrackRemoved, CronChanged, CronRemoved, ThrottleChanged,
-                            ThrottleRemoved, LockSecretDrawn, AttemptEnded, ClockRead, PushEnded,
-                            PushForgotten, JobFinished, ErrorMarked, ErrorUnmarked, ChangeNoted>;
+/// A search of jobs that people share, by its name.
+struct ViewSaved {
+  static constexpr std::uint8_t kTag = 26;
+  static constexpr std::size_t kNameBytesMax = 64;
+  static constexpr std::size_t kQueryBytesMax = 1000;
+
+  std::string name;
+  std::string query;  ///< as people write it, UTF-8; empty: the view is gone
+
+  bool operator==(const ViewSaved&) const = default;
+};
+
+using Record =
+    std::variant<JobAdded, JobChanged, JobRemoved, QueueChanged, CountersChanged, HistoryChanged,
+                 JobBatchAdded, JobBatchChanged, JobBatchRemoved, TrackChanged, TrackRemoved,
+                 CronChanged, CronRemoved, ThrottleChanged, ThrottleRemoved, LockSecretDrawn,
+                 AttemptEnded, ClockRead, PushEnded, PushForgotten, JobFinished, ErrorMarked,
+                 ErrorUnmarked, ChangeNoted, ViewSaved>;
 
 template <typename Kind, typename OfRecord = Record>
 inline constexpr bool kIsRecordKind = false;

@@ -92,7 +92,7 @@ template <typename Kind>
 concept Timeless = kIsRecordKind<
     Kind, std::variant<JobRemoved, CountersChanged, HistoryChanged, JobBatchRemoved, TrackRemoved,
                        CronChanged, CronRemoved, ThrottleChanged, ThrottleRemoved, LockSecretDrawn,
-                       ClockRead, PushForgotten, ErrorUnmarked>>;
+                       ClockRead, PushForgotten, ErrorUnmarked, ViewSaved>>;
 Time made_at(const Timeless auto&) {
   return Time{};
 }

@@ -101,8 +101,8 @@ bool has_job(std::string_view path) {
 }
 
 /// Paths with names that people gave. They may have slashes; numbers and wids of workers have none.
-constexpr std::array<std::string_view, 4> kNamePaths = {"/api/v1/queues/", "/api/v1/cron/",
-                                                        "/api/v1/throttles/", "/api/v1/jids/"};
+constexpr std::array<std::string_view, 5> kNamePaths = {
+    "/api/v1/queues/", "/api/v1/cron/", "/api/v1/throttles/", "/api/v1/jids/", "/api/v1/views/"};
 
 constexpr auto kView = access::Right::kView;
 constexpr auto kPush = access::Right::kPush;
@@ -173,6 +173,10 @@ constexpr std::array kRoutes = {
     Route{kOperate, "POST", "/api/v1/operations", Cut{start_operation}, kOperationNames},
     Route{kOperate, "POST", "/api/v1/operations/*/cancel", Cut{cancel_operation}},
     Route{kView, "GET", "/api/v1/operations/*", Cut{show_operation}},
+    Route{kView, "GET", "/api/v1/views", Whole{list_views}},
+    Route{kOperate, "POST", "/api/v1/views/*/set", Whole{set_view}, "query was"},
+    Route{kOperate, "POST", "/api/v1/views/*/delete", Whole{delete_view}, "was"},
+    Route{kView, "GET", "/api/v1/views/*", Whole{show_view}},
     Route{kView, "GET", "/api/v1/workers", Whole{list_workers}, "limit cursor stuck"},
     Route{kOperate, "POST", "/api/v1/workers/quiet", Whole{quiet_workers}, "wid all as_of"},
     Route{kOperate, "POST", "/api/v1/workers/stop", Whole{stop_workers}, "wid all as_of"},

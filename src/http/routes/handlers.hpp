@@ -145,6 +145,11 @@ Response show_throttle_of(const Call& call);
 Response set_throttle(const Call& call);
 Response reset_throttle(const Call& call);
 
+Response list_views(const Call& call);
+Response show_view(const Call& call);
+Response set_view(const Call& call);
+Response delete_view(const Call& call);
+
 Response list_workers(const Call& call);
 Response show_worker(const Call& call);
 Response quiet_workers(const Call& call);

@@ -460,6 +460,22 @@ TEST_CASE("record: golden bytes of what is said of an error") {
   CHECK_FALSE(decode(rest));
 }
 
+TEST_CASE("record: golden bytes of a saved view") {
+  const ViewSaved saved{.name = "n", .query = "q"};
+  CHECK((round_trip(ViewSaved(saved)) == saved));
+  std::string bytes;
+  encode(saved, bytes);
+  CHECK(hex_of(bytes) == "1a016e0171");
+  for (const auto& [name_bytes, query_bytes, is_read] :
+       {std::tuple(64, 1000, true), std::tuple(65, 1000, false), std::tuple(64, 1001, false)}) {
+    bytes.clear();
+    encode(ViewSaved{.name = std::string(name_bytes, 'n'), .query = std::string(query_bytes, 'q')},
+           bytes);
+    std::string_view rest = bytes;
+    CHECK(decode(rest).has_value() == is_read);
+  }
+}
+
 TEST_CASE("record: golden bytes of a change") {
   const ChangeNoted noted{.number = 300,
                           .change = Change{.at = Time{1ns},
@@ -565,7 +581,8 @@ TEST_CASE("record: its length is counted as it is written") {
         Record(CronRemoved{.id = "e"}),
         Record(ErrorMarked{.group = 1, .mark = {.muted_until = kNever, .note = "n"}}),
         Record(ErrorUnmarked{.group = 1}),
-        Record(ChangeNoted{.number = 300, .change = Change{.action = "a", .count = 300}})}) {
+        Record(ChangeNoted{.number = 300, .change = Change{.action = "a", .count = 300}}),
+        Record(ViewSaved{.name = "n", .query = "q"})}) {
     std::string bytes;
     encode(record, bytes);
     CHECK(std::visit([](const auto& kind) { return encoded_bytes(kind); }, record) == bytes.size());

@@ -228,6 +228,15 @@ void compare_slots(const Store& store, const Model& model) {
   }
 }
 
+// ---- views --------------------------------------------------------------------------------------
+
+void compare_views(const SavedViews& views, const Model& model) {
+  demand(views.count() == model.facts.views.size(), "the count of saved views is wrong");
+  for (const auto& [name, query] : model.facts.views) {
+    if (views.find(name) != query) disagree("view " + name, "query");
+  }
+}
+
 // ---- marks of errors ----------------------------------------------------------------------------
 
 void compare_marks(const ErrorMarks& marks, const Model& model) {
@@ -327,6 +336,7 @@ void compare_features(const Broker& broker, const Model& model) {
   compare_batches(store, model);
   compare_slots(store, model);
   compare_marks(store.error_marks(), model);
+  compare_views(store.saved_views(), model);
   compare_changes(store.audit_log(), model);
   compare_finished(store.finished(), model);
   demand(store.tracks().size() == model.facts.tracks.size(), "the count of tracks is wrong");
@@ -360,6 +370,7 @@ std::string stored_features(const Store& store) {
   store.error_marks().each([&bytes](std::uint64_t group, const ErrorMark& mark) {
     encode(ErrorMarked{.group = group, .mark = mark}, bytes);
   });
+  store.saved_views().each([&bytes](const ViewSaved& view) { encode(view, bytes); });
   store.audit_log().each_before(store.audit_log().end(), [&](auto number, const Change& change) {
     encode(ChangeNoted{.number = number, .change = change}, bytes);
     return true;

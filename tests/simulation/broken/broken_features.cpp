@@ -325,6 +325,22 @@ JournalWrap marks_lost_in_compaction() {
       Held::Until::kForEver);
 }
 
+JournalWrap views_lost() {
+  return held([](const Record& record) { return std::holds_alternative<ViewSaved>(record); },
+              Held::Until::kForEver);
+}
+
+JournalWrap views_lost_in_compaction() {
+  // Those that are as they were.
+  return held(
+      [views = std::map<std::string, std::string>()](const Record& record) mutable {
+        const auto* const saved = std::get_if<ViewSaved>(&record);
+        return saved != nullptr && !saved->query.empty() &&
+               std::exchange(views[saved->name], saved->query) == saved->query;
+      },
+      Held::Until::kForEver);
+}
+
 JournalWrap changes_lost() {
   return held([](const Record& record) { return std::holds_alternative<ChangeNoted>(record); },
               Held::Until::kForEver);

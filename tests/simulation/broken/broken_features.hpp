@@ -67,6 +67,9 @@ JournalWrap tracks_lost();
 /// Marks of errors are not in the log; or not after compaction.
 JournalWrap marks_lost();
 JournalWrap marks_lost_in_compaction();
+/// The same of views.
+JournalWrap views_lost();
+JournalWrap views_lost_in_compaction();
 /// Changes of people never reach the log; or their counts do not.
 JournalWrap changes_lost();
 JournalWrap counts_of_changes_lost();

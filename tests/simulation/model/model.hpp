@@ -135,6 +135,7 @@ struct Facts {
   std::map<std::string, ModelTrack> tracks;  ///< by jid
   LimitsByName limits_by_hand;
   std::map<std::uint64_t, ModelMark> marks;      ///< by the number of the error
+  std::map<std::string, std::string> views;      ///< queries by the names of views
   std::map<std::uint64_t, ModelChange> changes;  ///< by their number
   /// By jid and queue, when the job ended.
   std::map<std::pair<std::string, std::string>, Time> ended_pushes;
@@ -227,6 +228,9 @@ class Model {
 
   /// One says that of an error, or nothing any more, which is never refused.
   [[nodiscard]] bool mark_error(std::uint64_t error, const ModelMark& mark, Time now);
+
+  /// One saves that view, or removes it, which is refused only where it is not there.
+  [[nodiscard]] bool save_view(const std::string& name, const std::string& query);
 
   /// An administrator retries all that are dead, or that are retrying: they become ready evenly
   /// within so long.

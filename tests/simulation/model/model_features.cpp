@@ -18,6 +18,13 @@ bool Model::mark_error(std::uint64_t error, const ModelMark& mark, Time now) {
   return true;
 }
 
+bool Model::save_view(const std::string& name, const std::string& query) {
+  if (query.empty()) return facts.views.erase(name) > 0;
+  if (!takes_longer()) return false;
+  facts.views[name] = query;
+  return true;
+}
+
 namespace {
 
 constexpr Duration kTrackLifetime = 30min;
