@@ -20,6 +20,7 @@ import {
   table,
 } from "../ui.js";
 import { chartSection, failuresChart, loadSeries } from "../parts/series.js";
+import { outcomeBadge } from "../parts/outcomes.js";
 import { attempts, backtrace } from "../parts/attempts.js";
 import { nameGroup } from "./job_filters.js";
 import { editNote, mute, mutedBadge, noteOf, unmute } from "../parts/error_marks.js";
@@ -93,12 +94,17 @@ async function load({ args: [group], params, state: memory }, signal) {
     .sort((a, b) => Date.parse(b.enqueued_at) - Date.parse(a.enqueued_at));
   // It may have left the group meanwhile.
   const job = newest && (await get(`jobs/${newest.id}`, {}, { signal }).catch(() => null));
+  // The last one may have ended: one without retries has then no job.
+  const ended =
+    jobs.length === 0 && mark?.sample
+      ? await get(`finished/${mark.sample}`, {}, { signal }).catch(() => null)
+      : null;
   const recorded = await series;
   const error = job?.error ?? null;
   // For when no job has it any more. The server remembers what has occurred lately.
   if (error || recorded.type) memory.error = error ?? recorded;
   if (memory.error) nameGroup(group, memory.error);
-  return { ...sums, isThrough, job: error ? { ...newest, ...job } : null, series: recorded };
+  return { ...sums, isThrough, job: error ? { ...newest, ...job } : null, ended, series: recorded };
 }
 
 /** When the error occurred, in jobs that have since run well too. */
@@ -137,6 +143,25 @@ function sample(job) {
     backtrace(error),
   );
 }
+
+/** Of a job that has ended with it, what is still known. */
+const endedSample = (job) =>
+  section(
+    "Last failed job",
+    null,
+    h(
+      "p",
+      {},
+      jobLink(job),
+      " of ",
+      queueLink(job.queue),
+      " ",
+      outcomeBadge(job.outcome),
+      " ",
+      ago(job.ended_at),
+    ),
+    job.args && h("p", { class: "args" }, args({ args: job.args })),
+  );
 
 /** "12 ready, 1 running": the jobs that were retried and have not ended; null: there are none. */
 function retried(states, query, atLeast) {
@@ -193,7 +218,7 @@ export default {
   title: "Error",
   titleOf: ({ state }) => state.error?.type ?? "Error",
   load,
-  render(ctx, { states, queues, types, isThrough, job, series }) {
+  render(ctx, { states, queues, types, isThrough, job, ended, series }) {
     const [group] = ctx.args;
     const { type } = ctx.params;
     const { mark } = ctx.state;
@@ -227,6 +252,8 @@ export default {
         chartOf(ctx.params, group, series),
         job && sample(job),
         job && attempts(job),
+        ended && endedSample(ended),
+        ended && attempts(ended),
       ];
     const again = retried(states, { group, type }, type && atLeast);
     const those = { states: ["retrying", "dead"], group, ...(type && { type }) };

@@ -96,10 +96,24 @@ bool is_path(std::string_view word) {
   return std::ranges::count(word, '/') >= 2;
 }
 
+/// Perhaps with a zone: `fe80::1%eth0`.
 bool is_ipv6(std::string_view word) {
-  return std::ranges::count(word, ':') >= 2 && std::ranges::all_of(word, [](char c) {
-           return is_hex_digit(c) || c == ':' || c == '.' || c == '%';
-         });
+  word = word.substr(0, word.find('%'));
+  return std::ranges::count(word, ':') >= 2 &&
+         std::ranges::all_of(word, [](char c) { return is_hex_digit(c) || c == ':' || c == '.'; });
+}
+
+/// How long an IPv6 address or a UUID in brackets is at the front; 0: there is none.
+std::size_t bracketed_bytes(std::string_view text) {
+  const bool is_address = text.starts_with('[');
+  if (!is_address && !text.starts_with('{')) return 0;
+  const std::size_t end = text.find(is_address ? ']' : '}');
+  if (end == text.npos) return 0;
+  const std::string_view inside = text.substr(1, end - 1);
+  const bool is_uuid =
+      inside.size() == 36 && std::ranges::count(inside, '-') == 4 &&
+      std::ranges::all_of(inside, [](char c) { return is_hex_digit(c) || c == '-'; });
+  return (is_address ? is_ipv6(inside) : is_uuid) ? end + 1 : 0;
 }
 
 /// The word at the front, with apostrophes between its letters.
@@ -140,6 +154,12 @@ std::size_t path_bytes(std::string_view text, std::string_view word) {
 /// without punctuation at the end. Empty: nothing does.
 std::string_view variable_part(std::string_view text, std::string_view word) {
   if (word.find_first_of(kVariableMarks) == word.npos) return {};
+  if (is_ipv6(word)) return word;
+  if (word.ends_with("://")) {
+    const std::size_t host = bracketed_bytes(text.substr(word.size()));
+    if (host > 0)
+      word = text.substr(0, word.size() + host + word_at(text.substr(word.size() + host)).size());
+  }
   std::string_view part = word.substr(0, word.find_last_not_of(".:;!?") + 1);
   if (part.find("://") != part.npos) return part;
   const std::size_t begin = part.rfind('=') + 1;
@@ -279,6 +299,7 @@ std::string normalized_message(std::string_view message) {
     }
     std::size_t bytes = quoted_bytes(message, is_in_word, is_cut);
     if (bytes == 0 && at == variable.data()) bytes = variable.size();
+    if (bytes == 0) bytes = bracketed_bytes(message);
     const std::string_view run = bytes == 0 ? run_at(message) : std::string_view{};
     // Punctuation at its end stays. Where it is nothing else, all of it is passed at once.
     const std::string_view token = run.substr(0, run.find_last_not_of("-+.,") + 1);

@@ -10,8 +10,8 @@ class FailureWatch {
  public:
   virtual ~FailureWatch() = default;
 
-  /// A run has failed. Called in the middle of a change: it may only note.
-  virtual void on_failed(const Failure& failure, Time now) = 0;
+  /// A run of that job has failed. Called in the middle of a change: it may only note.
+  virtual void on_failed(const Failure& failure, JobId job, Time now) = 0;
 };
 
 }  // namespace millrace

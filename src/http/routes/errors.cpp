@@ -8,6 +8,7 @@
 #include "http/kit/text.hpp"
 #include "http/routes/handlers.hpp"
 #include "http/routes/job_filter.hpp"
+#include "http/routes/job_view.hpp"
 #include "http/routes/scope.hpp"
 
 /// Failures in groups (`FailureGroups`), those with the most jobs first; and then what no job has
@@ -33,6 +34,8 @@ constexpr std::size_t kGroupSteps = 1;
 constexpr std::size_t kJobSteps = 4;
 constexpr std::size_t kMessageSteps = 25;
 constexpr std::size_t kShowSteps = 80;
+/// To find a job that has ended among so many costs one step.
+constexpr std::size_t kEndedAStep = 400;
 /// So many bytes of a backtrace, or of the type of a job, cost one step.
 constexpr std::size_t kBytesAStep = 24;
 
@@ -198,20 +201,41 @@ class ErrorPage {
     return is_muted == (search_.muted == Muted::kOnly);
   }
 
-  /// Of it no queue and no type of job is known; later on, only what people say of it.
+  /// Of it the last job is known, where that has ended not long ago; later on, only what people say
+  /// of it.
   void look_at_gone(const FailureGroups::Place& place) {
     pass(place);
     const FailureSeries::Name* const name = call_.site.failures.name(place.group);
     if (name == nullptr && mark_of(place.group) == nullptr) return;
-    if (!search_.queue.empty() || !search_.type.empty() || !is_wanted_so(place)) return;
+    if (!is_wanted_so(place)) return;
     const bool is_match = search_.match.empty() || is_noted(place.group) ||
                           (name != nullptr && says(name->type, name->message));
     if (!is_match) return;
+    const FinishedJob* const ended = last_ended(place.group);
+    const std::string queue(ended == nullptr ? "" : ended->queue());
+    const std::string type = ended == nullptr ? "" : name_of(*ended, call_.site.format).jobtype;
+    const bool has_queue = search_.queue.empty() || is_wanted(queue, search_.queue);
+    const bool has_type = search_.type.empty() || is_wanted(type, search_.type);
+    if (!has_queue || !has_type) return;
     steps_ += kShowSteps;
     Json& shown = shown_.emplace_back(show(place, nullptr));
-    if (name == nullptr) return;
-    shown["type"] = name->type;
-    shown["message"] = name->message;
+    if (name != nullptr) {
+      shown["type"] = name->type;
+      shown["message"] = name->message;
+    }
+    if (ended == nullptr) return;
+    shown["sample"] = ended->id;
+    shown["queues"].push_back(queue);
+    shown["queue_count"] = 1;
+    if (!type.empty()) shown["types"].push_back(std::string(cut(type, kTextBytesMax)));
+  }
+
+  /// The job that failed with it last. Null: it is not remembered.
+  [[nodiscard]] const FinishedJob* last_ended(std::uint64_t group) {
+    const JobId id = call_.site.failures.last_job(group);
+    if (id == 0) return nullptr;
+    steps_ += view_.finished().size() / kEndedAStep;
+    return view_.finished().find(id, call_.moment.now);
   }
 
   void look_at(const FailureGroups::Place& place, const FailureGroups::Group& group) {

@@ -59,6 +59,24 @@ export const cases = [
     },
   },
   {
+    title: "an error of a job without retries has its queue, its type and its arguments",
+    async run(test) {
+      const client = await faktory(test);
+      await client.push("once-0001", "Once", "single", ["the argument"], { retry: 0 });
+      await client.fail("single", "Dropped", "no luck");
+      const { page } = test;
+      await test.open("errors");
+      const error = row(page, "Dropped");
+      await error.getByRole("link", { name: "single" }).waitFor();
+      await error.getByText("Once").waitFor();
+      await error.getByRole("link", { name: "Dropped", exact: true }).click();
+      await page.getByText('["the argument"]').waitFor();
+      await page.getByRole("link", { name: /^Once/ }).click();
+      await page.getByRole("heading", { name: "Timeline" }).waitFor();
+      await page.getByText('["the argument"]').waitFor();
+    },
+  },
+  {
     title: "the page of an error has its types, queues and the latest backtrace",
     async run(test) {
       await fill(test);
@@ -176,7 +194,7 @@ export const cases = [
       assert.equal(killed.status, 200);
       await test.open(`errors/${group}`);
       await test.page.getByRole("heading", { name: "KeyError" }).waitFor();
-      await test.page.getByText("no key").waitFor();
+      await test.page.getByText("no key", { exact: true }).waitFor();
     },
   },
   {

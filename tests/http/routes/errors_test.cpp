@@ -123,12 +123,12 @@ TEST_CASE("errors: what no job has any more is shown for a day, after all others
   REQUIRE(last["groups"].size() == 1);
   CHECK(last["groups"][0]["message"] == "refused by nobody");
   CHECK(last["groups"][0]["jobs"] == 0);
-  CHECK(last["groups"][0]["sample"] == nullptr);
+  CHECK(last["groups"][0]["sample"] == gone);
   CHECK(last["groups"][0]["hours"] == Json{1});
   CHECK(last["next"] == nullptr);
   CHECK(web.read("/api/v1/errors?match=NOBODY")["groups"].size() == 1);
   CHECK(web.read("/api/v1/errors?match=elsewhere")["groups"].empty());
-  CHECK(web.read("/api/v1/errors?type=Mail")["groups"].size() == 1);
+  CHECK(web.read("/api/v1/errors?type=Mail")["groups"].size() == 2);
   web.now += 25h;
   CHECK(web.read(rest)["groups"].empty());
 }
@@ -142,6 +142,14 @@ TEST_CASE("errors: a job without retries is gone, its error is not") {
   const Json group = web.read("/api/v1/errors")["groups"][0];
   CHECK(group["type"] == "Drop");
   CHECK(group["jobs"] == 0);
+  // The job is still known as one that has ended.
+  CHECK(group["sample"] == id);
+  CHECK(group["types"] == Json{"Mail"});
+  CHECK(group["queues"] == Json{"default"});
+  CHECK(group["queue_count"] == 1);
+  CHECK(web.read("/api/v1/errors?type=Mail&queue=def*")["groups"].size() == 1);
+  CHECK(web.read("/api/v1/errors?type=Other")["groups"].empty());
+  CHECK(web.read("/api/v1/errors?queue=other")["groups"].empty());
 }
 
 TEST_CASE("errors: a job that fails in another way makes a new error, not an old one") {

@@ -110,11 +110,11 @@ TEST_CASE("measure file: each save is there after a crash, and the last one afte
   {
     Process process(data_in(scratch));
     process.file.load(kNow);
-    process.failures.on_failed({.errtype = "E", .message = "one"}, kNow);
+    process.failures.on_failed({.errtype = "E", .message = "one"}, 1, kNow);
     process.save(kNow + 1s);
     CHECK(restored(data_in(scratch), kNow) == 0);
     process.save(kNow + MeasureFile::kPause);
-    process.failures.on_failed({.errtype = "E", .message = "two"}, kNow);
+    process.failures.on_failed({.errtype = "E", .message = "two"}, 1, kNow);
     // The second save waits for the first.
     process.file.save_last();
     process.file.save_last();
@@ -157,10 +157,10 @@ TEST_CASE("measure file: a block that is complete is written once, and removed w
   const http::Block kept{.span = 0, .number = old.number + 1};
   for (const http::Block& each : {old, kept}) std::ofstream(path_of(scratch, each)) << "x";
   MeasuredProcess process(data_in(scratch), kBlockBegin);
-  process.failures.on_failed({.errtype = "E", .message = "one"}, process.now);
+  process.failures.on_failed({.errtype = "E", .message = "one"}, 1, process.now);
   process.pass(80);
   CHECK_FALSE(fs::exists(path_of(scratch, kFirst)));
-  process.failures.on_failed({.errtype = "E", .message = "one"}, process.now);
+  process.failures.on_failed({.errtype = "E", .message = "one"}, 1, process.now);
   process.pass(11);
   CHECK(process.has_written(path_of(scratch, kFirst)));
   CHECK(failures_in(scratch, kFirst, "one") == 2);
@@ -172,7 +172,7 @@ TEST_CASE("measure file: a block that a process had begun is written by the next
   const Scratch scratch;
   {
     MeasuredProcess process(data_in(scratch), kBlockBegin);
-    process.failures.on_failed({.errtype = "E", .message = "one"}, process.now);
+    process.failures.on_failed({.errtype = "E", .message = "one"}, 1, process.now);
     process.pass(20);
     process.file.save_last();
   }

@@ -88,7 +88,7 @@ void FollowedRuns::note(const CountersChanged& record) {
 
 void FollowedRuns::note_failure(JobId id, const JobFields& fields) {
   if (std::exchange(failed_, 0) != id || watch_ == nullptr) return;
-  if (const Failure* const failure = fields.failure()) watch_->on_failed(*failure, now_);
+  if (const Failure* const failure = fields.failure()) watch_->on_failed(*failure, id, now_);
 }
 
 void FollowedRuns::count_put(JobId id) {

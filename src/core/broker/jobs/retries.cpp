@@ -58,7 +58,7 @@ void Retries::fail(const Job& job, FailedRun run, Time now) {
                     .errtype = std::move(run.errtype),
                     .message = std::move(run.message),
                     .backtrace = std::move(run.backtrace)};
-    if (watch_ != nullptr) watch_->on_failed(failure, now);
+    if (watch_ != nullptr) watch_->on_failed(failure, job.id, now);
     if (ledger.store().finished().limits().jobs_max > 0) {
       parts_.attempts.note(job,
                            {.end = run.end,
@@ -80,7 +80,7 @@ void Retries::fail(const Job& job, FailedRun run, Time now) {
   failure.message = std::move(run.message);
   failure.backtrace = std::move(run.backtrace);
   failure.group = {};
-  if (watch_ != nullptr) watch_->on_failed(failure, now);
+  if (watch_ != nullptr) watch_->on_failed(failure, job.id, now);
   fields.state = verdict->state;
   fields.when = verdict->state == JobState::kDead
                     ? ledger.store().jobs().orders().time_of_death(now)

@@ -23,10 +23,11 @@ std::size_t place_of(std::size_t span, std::int64_t interval) {
 
 }  // namespace
 
-void FailureSeries::on_failed(const Failure& failure, Time now) {
+void FailureSeries::on_failed(const Failure& failure, JobId job, Time now) {
   Group* const group = find_or_admit(failure, now);
   if (group == nullptr) return;
   group->last_at = now;
+  group->last_job = job;
   const Ends ends = ends_at(now);
   for (std::size_t i = 0; i < kSpans.size(); ++i) count_in(*group, i, ends[i]);
 }
@@ -107,6 +108,11 @@ std::vector<std::uint64_t> FailureSeries::groups_since(Time begin) const {
 std::optional<Time> FailureSeries::last_at(std::uint64_t group) const {
   const auto found = places_.find(group);
   return found == places_.end() ? std::nullopt : std::optional(found->second->last_at);
+}
+
+JobId FailureSeries::last_job(std::uint64_t group) const {
+  const auto found = places_.find(group);
+  return found == places_.end() ? 0 : found->second->last_job;
 }
 
 const FailureSeries::Name* FailureSeries::name(std::uint64_t group) const {

@@ -26,7 +26,7 @@ class FailureSeries final : public FailureWatch {
   static constexpr std::size_t kGroupsMax = 1000;
   static constexpr Duration kIdleAfter = 15min;
 
-  void on_failed(const Failure& failure, Time now) override;
+  void on_failed(const Failure& failure, JobId job, Time now) override;
 
   [[nodiscard]] std::size_t size() const { return groups_.size(); }
   /// Those that have occurred from then on.
@@ -40,6 +40,9 @@ class FailureSeries final : public FailureWatch {
 
   /// When the group occurred last; nullopt: nothing is kept of it.
   [[nodiscard]] std::optional<Time> last_at(std::uint64_t group) const;
+
+  /// Which job failed with it last. 0: not known, such as after a restart.
+  [[nodiscard]] JobId last_job(std::uint64_t group) const;
 
   struct Name {
     std::string type;
@@ -76,6 +79,7 @@ class FailureSeries final : public FailureWatch {
     std::uint64_t number;
     Name name;
     Time last_at;
+    JobId last_job = 0;
     std::array<Ring, kSpans.size()> rings{};
     std::array<SmallNumber, kPoints> points{};  ///< of the rings, one after the other
   };

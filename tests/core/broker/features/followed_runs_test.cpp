@@ -58,7 +58,7 @@ TEST_CASE("followed runs: a job of a worker waits, runs and ends at the standby,
 
 TEST_CASE("followed runs: a run that failed is one, and its failure is told") {
   struct Watch final : FailureWatch {
-    void on_failed(const Failure& failure, Time) override { said += failure.message; }
+    void on_failed(const Failure& failure, JobId, Time) override { said += failure.message; }
     std::string said;
   } watch;
   Followed leader;

@@ -21,7 +21,7 @@ struct FailureSeriesTest {
   FailureSeries series;
   Time now = kBegin;
 
-  void fail(const std::string& message) { series.on_failed(failure_of(message), now); }
+  void fail(const std::string& message) { series.on_failed(failure_of(message), 7, now); }
 
   /// nullopt: nothing is kept of it.
   [[nodiscard]] std::optional<std::vector<std::uint64_t>> counts(const std::string& message,
@@ -47,6 +47,13 @@ TEST_CASE_FIXTURE(FailureSeriesTest, "failure series: a group counts failures in
   CHECK(counts("after 5 s").value() == std::vector<std::uint64_t>{2, 0, 0, 1});
   CHECK(counts("other").value() == std::vector<std::uint64_t>{1, 0, 0, 0});
   CHECK_FALSE(counts("never seen"));
+}
+
+TEST_CASE_FIXTURE(FailureSeriesTest, "failure series: the job that failed last is known") {
+  fail("a");
+  series.on_failed(failure_of("a"), 8, now);
+  CHECK(series.last_job(failure_group_number(failure_of("a"))) == 8);
+  CHECK(series.last_job(failure_group_number(failure_of("b"))) == 0);
 }
 
 TEST_CASE_FIXTURE(FailureSeriesTest, "failure series: each span has its own intervals") {
