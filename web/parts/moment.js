@@ -89,7 +89,8 @@ const quantiles = (series, what, i) => {
 export function momentSection(queue, series, moment) {
   if (!moment) return null;
   const { i, since, until, changes } = moment;
-  const speed = (name) => rate(series[name][i] / series.interval_s);
+  const speed = (name) =>
+    series[name][i] === null ? "unknown" : rate(series[name][i] / series.interval_s);
   return section(
     `From ${shownTime(since)} to ${shownTime(until)}`,
     null,
@@ -99,7 +100,7 @@ export function momentSection(queue, series, moment) {
       ["Enqueued", speed("enqueued")],
       ["Processed", speed("processed")],
       ["Failed", speed("failed")],
-      ["Ready at the end", count(series.ready[i])],
+      ["Ready at the end", series.ready[i] === null ? "unknown" : count(series.ready[i])],
       ["Errors", errors(queue, moment)],
       ["Workers of completed jobs", workers(moment)],
       [

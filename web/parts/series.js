@@ -272,7 +272,8 @@ export const speedChart = (name, title, speeds, of = {}) =>
   );
 
 export function speedsOf(series) {
-  const perSecond = (values) => values?.map((each) => each / series.interval_s);
+  const speed = (each) => (each === null ? null : each / series.interval_s);
+  const perSecond = (values) => values?.map(speed);
   const { processed, failed, enqueued } = series;
   return {
     ...timeline(series),

@@ -30,7 +30,7 @@ class MeasuresTest(ServerTest):
         wait_until(lambda: self.runs("&queue=default") == 2, "both runs are in the chart", 60)
 
     def runs(self, which=""):
-        return sum(self.read("series?span=15m" + which).get("processed", []))
+        return sum(n or 0 for n in self.read("series?span=15m" + which).get("processed", []))
 
     def test_they_survive_a_restart(self):
         server = self.start()

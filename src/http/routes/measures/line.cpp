@@ -146,6 +146,22 @@ void Line::restart(const Ends& ends, Reading first) {
   }
 }
 
+void Line::leave_gap(const Ends& ends) {
+  for (std::size_t i = 0; i < kSpans.size(); ++i) {
+    Ring& ring = rings_[i];
+    const std::int64_t open = first_open(ends, i);
+    const auto count = static_cast<std::int64_t>(ring.points.size());
+    for (std::int64_t each = std::max(ring.end, open - count); each < open; ++each) {
+      Point& point = at(ring.points, each) = {};
+      if (each == ring.end && ring.carried != Carried{}) add(ring.carried, point);
+    }
+    if (open <= ring.end) continue;
+    ring.carried = {};
+    ring.end = open;
+    ring.begin = std::max(ring.begin, open - count);
+  }
+}
+
 std::string Line::save() const {
   std::string bytes;
   for (const Ring& ring : rings_) {

@@ -151,6 +151,10 @@ class Line {
   /// that, nothing came and nothing waited.
   void restart(const Ends& ends, Reading first = {});
 
+  /// What came since `end` is not known: an earlier process had this line, and has ended since.
+  /// What it carried on is known to have come.
+  void leave_gap(const Ends& ends);
+
   /// At the last end of an interval of the shortest span.
   [[nodiscard]] const Reading& last() const { return rings_.front().before; }
 

@@ -88,6 +88,7 @@ void Series::work(const Broker& broker, Time now) {
 void Series::begin_round(const Broker& broker, Time now) {
   is_in_round_ = true;
   round_ends_ = ends_at(now);
+  if (is_restored_) leave_gaps();
   next_queue_ = 0;
   new_queues_ = queues_end_;
   queues_end_ = broker.view().queues().next_creation();
@@ -101,6 +102,12 @@ void Series::begin_round(const Broker& broker, Time now) {
     if (each->active_at < idle_since) idle_.emplace_back(each->active_at, name);
   }
   std::sort(idle_.begin(), idle_.end(), std::greater<>());
+}
+
+void Series::leave_gaps() {
+  if (server_) server_->leave_gap(round_ends_);
+  for (const auto& [name, each] : queues_) each->line.leave_gap(round_ends_);
+  for (const auto& [name, line] : former_types_) line->leave_gap(round_ends_);
 }
 
 void Series::read(const Queue& queue) {

@@ -77,6 +77,8 @@ class Series {
     std::unique_ptr<Line> line;
   };
 
+  /// In the lines that an earlier process had.
+  void leave_gaps();
   void begin_round(const Broker& broker, Time now);
   void read(const Queue& queue);
   void read_types();

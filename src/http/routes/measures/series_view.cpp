@@ -32,8 +32,10 @@ constexpr Member kTimes[] = {{"wait_p50_s", &Point::wait_p50, false},
                              {"run_p50_s", &Point::run_p50, true},
                              {"run_p95_s", &Point::run_p95, true}};
 
+/// Null: nobody knows.
 Json show_count(SmallNumber number) {
-  return number.value().value_or(0);
+  const auto count = number.value();
+  return count ? Json(*count) : Json(nullptr);
 }
 
 /// In seconds, or null.
