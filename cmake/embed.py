@@ -32,8 +32,8 @@ std::span<const Asset> assets() {
 LINE_BYTES = 64
 
 
-# What index.html names. The other scripts are bundled into app.js.
-BUNDLES = ["app.js", "style.css", "theme.js"]
+# What pages name. The other scripts are bundled into app.js.
+BUNDLES = ["app.js", "login.js", "style.css", "theme.js"]
 
 
 def files_of(folder):

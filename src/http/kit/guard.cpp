@@ -23,7 +23,7 @@ std::string login_page(std::string_view prefix, std::string_view head, std::stri
          "</head>\n<body>\n<main class=\"login\">\n<div class=\"empty\">\n"
          "<img src=\"" +
          assets + "icon.svg\" alt=\"\" width=\"44\" height=\"44\">\n" + std::string(content) +
-         "</div>\n</main>\n</body>\n</html>\n";
+         "</div>\n</main>\n<script src=\"" + assets + "login.js\"></script>\n</body>\n</html>\n";
 }
 
 Response show_html(int status, std::string body) {
@@ -207,8 +207,9 @@ Response lead_on(const Request& request) {
 }
 
 bool is_open_to_all(const Request& request) {
-  constexpr std::array<std::string_view, 5> kOpen = {
-      "/health", "/health/leader", "/assets/style.css", "/assets/icon.svg", "/help"};
+  constexpr std::array<std::string_view, 6> kOpen = {"/health",          "/health/leader",
+                                                     "/assets/login.js", "/assets/style.css",
+                                                     "/assets/icon.svg", "/help"};
   return std::find(kOpen.begin(), kOpen.end(), request.path) != kOpen.end() ||
          request.path.starts_with(kHelpFolder);
 }

@@ -50,7 +50,7 @@ export const cases = [
       await fill(test);
       await withUsers(test);
       const { page, server } = test;
-      await test.open("queues/mail?span=1h");
+      await test.open("queues/mail?span=1h#at=1700000000");
       await page.getByRole("heading", { name: "Log in" }).waitFor();
       assert.deepEqual(await violations(page), []);
       await logIn(page, "ana", "a guess");
@@ -58,6 +58,7 @@ export const cases = [
       assert.deepEqual(await violations(page), []);
       await logIn(page, "ana");
       await page.getByRole("heading", { name: "mail" }).waitFor();
+      assert.match(page.url(), /queues\/mail\?span=1h#at=1700000000$/);
       assert.equal(page.url(), `${server.base}queues/mail?span=1h`);
       // A link on another site brings no cookie at first.
       const site = await otherSite(`${server.base}queues/mail?span=1h`);

@@ -50,6 +50,11 @@ TEST_CASE("guard: where there are users, a page of ours leads a browser to the f
   form.params = {{"to", "/a\"><script>"}};
   Response shown = check(form, settings, Login::kNone).value();
   CHECK(shown.status == 200);
+  // A script keeps the fragment of the address, and is there before the login.
+  for (const Response& each : {refused, shown}) {
+    CHECK(each.body.find("/assets/login.js\"></script>") != std::string::npos);
+  }
+  CHECK_FALSE(check(request_of("GET", "/assets/login.js"), settings, Login::kNone).has_value());
   CHECK(shown.body.find("action=\"/login?to=%2Fa%22%3E%3Cscript%3E\"") != std::string::npos);
   harden(shown);
   CHECK(shown.headers.at("Content-Security-Policy").find("form-action 'self';") !=
