@@ -30,6 +30,18 @@ let operated = null;
 export const mayOperate = (queue) =>
   !isReadOnly && (operated === null || operated.some((each) => each.test(queue)));
 
+/** What is about all queues: of a user of some, it is not asked for. */
+const WHOLE = new RegExp(
+  "^(trend|history|server|cluster|types|connections|throttles|throttle-rules" +
+    "|(batches|errors|alerts|workers|views)(/.*)?)$",
+);
+let isLimited = false;
+let known;
+/** The first answer says what the user may see. */
+const rights = new Promise((resolve) => {
+  known = resolve;
+});
+
 /** A pattern as of file names, as a regular expression. */
 function regexOf(pattern) {
   const one = (part) => ({ "*": ".*", "?": "." })[part] ?? part.replace(/\W/, "\\$&");
@@ -45,6 +57,7 @@ function regexOf(pattern) {
 
 function noteRights(headers) {
   if (!headers.has("X-Instance")) return;
+  isLimited = headers.has("X-Limited");
   const said = headers.get("X-Operates");
   operated = said && said.split(" ").map((each) => regexOf(decodeURIComponent(each)));
 }
@@ -86,6 +99,7 @@ function note(headers) {
   noteRights(headers);
   noteName(headers);
   noteUser(headers);
+  known();
 }
 
 export class ApiError extends Error {
@@ -137,6 +151,7 @@ async function send(target, options, ms, late) {
   } catch (error) {
     if (error.name === "AbortError") throw error;
     isOffline = true;
+    known();
     const isLate = error.name === "TimeoutError" || options.method;
     throw new ApiError(0, isLate ? late : "The server cannot be reached.");
   }
@@ -155,14 +170,23 @@ function fail(status, text) {
   throw new ApiError(status, said?.error ?? `The server answered ${status}.`, said?.code);
 }
 
+/** Throws what the server would answer a user of some queues, who would have tried it in vain. */
+async function refuseWhole(path, params) {
+  if (!WHOLE.test(path) && (path !== "series" || params?.queue)) return;
+  await rights;
+  if (!isLimited) return;
+  throw new ApiError(403, "you needs the right view for all queues", "not_allowed");
+}
+
 /** `read` parses the text. The result is kept for an unchanged answer. */
 export async function get(path, params, { signal, read = JSON.parse } = {}) {
+  await refuseWhole(path, params);
   const target = url(path, params);
-  const known = kept.get(target);
-  const headers = known ? { "If-None-Match": known.tag } : {};
+  const before = kept.get(target);
+  const headers = before ? { "If-None-Match": before.tag } : {};
   const late = "The server does not answer.";
   const { response, text } = await send(target, { headers, signal }, READ_MS, late);
-  const data = response.status === 304 ? known.data : read(text);
+  const data = response.status === 304 ? before.data : read(text);
   data.as_of = response.headers.get("X-As-Of"); // an unchanged answer has a new one
   if (response.status === 304) return data;
   const tag = response.headers.get("ETag");

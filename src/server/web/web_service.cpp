@@ -64,10 +64,12 @@ std::vector<http::AlertRule> rules_of(const std::vector<AlertOptions>& alerts) {
   return rules;
 }
 
-/// Where the UI shows buttons: nowhere, everywhere, or for queues that match one of these patterns.
+/// Whether the UI asks for what is about all queues. Where it shows buttons: nowhere, everywhere,
+/// or for queues that match one of these patterns.
 void show_rights(const access::Caller& caller, http::Response& response) {
   constexpr auto kOperate = access::Right::kOperate;
   constexpr std::size_t kPatternsBytesMax = 2048;
+  if (!caller.may_everywhere(access::Right::kView)) response.headers["X-Limited"] = "1";
   if (!caller.may_anywhere(kOperate)) response.headers["X-Read-Only"] = "1";
   if (!caller.may_anywhere(kOperate) || caller.may_everywhere(kOperate)) return;
   std::string patterns;

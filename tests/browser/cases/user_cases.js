@@ -61,6 +61,9 @@ export const cases = [
       await page.getByRole("button", { name: "Pause" }).click();
       await page.locator("dialog").getByRole("button", { name: "Pause" }).click();
       await page.getByText("mail is paused.").waitFor();
+      // The pages have asked for nothing in vain.
+      await test.open("activity?refused=1");
+      await page.getByText("No more changes.").waitFor();
     },
   },
   {
