@@ -467,6 +467,7 @@ document.addEventListener("restarted", () => {
   open(true);
   notice("The server was restarted. Check the page before you repeat an action.", "bad");
 });
+document.addEventListener("help", showKeys);
 document.addEventListener("pinned", () => load());
 document.addEventListener("named", () => {
   drawTop();

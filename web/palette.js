@@ -4,14 +4,15 @@ import { get, ifAllowed, part } from "./api.js";
 import { h, show } from "./dom.js";
 import { HELP } from "./help.js";
 import { NAV } from "./pages.js";
-import { parse } from "./query.js";
+import { hasFilter, parse } from "./query.js";
 import { go, link } from "./route.js";
 import { STATES, notice, openDialog } from "./ui.js";
 
 const OPTIONS_MAX = 12;
 /** Of each kind, so many are asked for. */
 const EACH_MAX = 6;
-const CRON_MAX = 200;
+/** Of lists that the server does not search, so many are looked at. */
+const LIST_MAX = 200;
 /** While one types, the server is asked after a pause of so long. */
 const PAUSE_MS = 120;
 /** In so many answers an error is looked for, and a type, in each state. */
@@ -28,7 +29,14 @@ const PAGES = [
   { kind: "Page", text: "Completed jobs", href: link("completed") },
   { kind: "Page", text: "Alerts", href: link("alerts") },
   { kind: "Page", text: "Help", run: () => location.assign(HELP) },
+  { kind: "Page", text: "Saved views", href: link("views") },
 ];
+
+const SHORTCUTS = {
+  kind: "Action",
+  text: "Help: keyboard shortcuts",
+  run: () => document.dispatchEvent(new Event("help")),
+};
 
 /** The buttons of the page, other than those of a row. */
 const actions = () =>
@@ -58,16 +66,21 @@ const errorOption = ({ group, type, message }) => ({
 async function named(text, signal) {
   const name = part(text);
   const ask = (path, query) => askFor(path, query, signal);
-  const [queue, entry, batch, jobs, queues, types, cron, errors] = await Promise.all([
+  const asked = [
     ask(`queues/${name}`),
     ask(`cron/${name}`),
     /^b-[\w-]{14}$/.test(text) ? ask(`batches/${name}`) : null,
     ask(`jids/${name}`),
     ask("queues", { match: text, limit: EACH_MAX }),
     ask("types"),
-    ask("cron", { limit: CRON_MAX }),
+    ask("cron", { limit: LIST_MAX }),
+    ask("views"),
+    ask("workers", { limit: LIST_MAX }),
+    ask("batches", { limit: LIST_MAX }),
     ask("errors", { match: text, limit: EACH_MAX }),
-  ]);
+  ];
+  const [queue, entry, batch, jobs, queues, types, cron, views, workers, batches, errors] =
+    await Promise.all(asked);
   const several = (kind, names, path) =>
     names.map((each) => ({ kind, text: each, href: link(`${path}/${part(each)}`) }));
   // The lists may lack the one of that very name.
@@ -76,6 +89,20 @@ async function named(text, signal) {
     ...several("Queue", names(queues.queues, queue), "queues"),
     ...several("Batch", batch ? [text] : [], "batches"),
     ...several("Cron", names(cron.entries, entry), "cron"),
+    ...(batches?.batches ?? [])
+      .filter(({ bid }) => bid !== text)
+      .map(({ bid, description }) => ({
+        kind: "Batch",
+        text: description || bid,
+        href: link(`batches/${bid}`),
+      })),
+    ...(workers?.workers ?? []).map(({ wid, hostname }) => ({
+      kind: "Worker",
+      text: `${wid} on ${hostname}`,
+      name: wid,
+      href: link(`workers/${part(wid)}`),
+    })),
+    ...several("View", (views?.views ?? []).map((each) => each.name), "views"),
     ...several("Type", (types?.types ?? []).map(({ type }) => type), "types"),
     ...(jobs?.jobs.length + jobs?.finished.length > 0
       ? [{ kind: "Job", text, href: link("jobs", { state: "any", id: text }) }]
@@ -133,8 +160,8 @@ async function jobsOfType(text) {
   return null;
 }
 
-/** One with a colon or a sign of comparison is a query; so is an e-mail, for the bodies. */
-const isQuery = (text) => /[:<>=@]/.test(text.replaceAll("::", ""));
+/** An e-mail is a query too, for the bodies. */
+const isQuery = (text) => text.includes("@") || hasFilter(text);
 
 /** The jobs of a query, or whatever has these words. */
 async function findJobs(text) {
@@ -150,7 +177,7 @@ async function findJobs(text) {
 
 /** What the text may mean, the best first, as far as the page knows without the server. */
 function knownOptions(text) {
-  const here = [...actions(), ...PAGES];
+  const here = [...actions(), ...PAGES, SHORTCUTS];
   if (!text) return here;
   const [, id] = /^(?:beanstalk-)?(\d+)$/.exec(text) ?? [];
   if (id) return [{ kind: "Job", text: `Job ${id}`, href: link(`jobs/${id}`) }];

@@ -56,10 +56,21 @@ const nameOf = (name) => SAME[name.toLowerCase()] ?? name.toLowerCase();
 const isKnown = (name) =>
   [...PARTS, ...COMPARED].some(([each]) => each === nameOf(name));
 
-/** A word without the name of a filter: a number or a jid if it is alone, else it is for bodies. */
+const isFilter = ([, name, inside]) =>
+  Boolean(name) && (/^args?$/i.test(name) || (!inside && isKnown(name)));
+
+/** Whether some of it is a filter, and not only words. */
+export const hasFilter = (line) => [...line.matchAll(TOKEN)].some(isFilter);
+
+/**
+ * A word without the name of a filter. With others it is for bodies. Alone it is a number or a jid
+ * if it may be, which is found soon; or else also what a jid begins with, or part of an error.
+ */
 function readWord(word, params) {
-  if (Object.keys(params).length === 0 && !word.includes("@")) return { id: word };
-  return { ...params, text: unquoted(word) };
+  const isAlone = Object.keys(params).every((name) => name === "state");
+  if (!isAlone || /[@\s"]/.test(word)) return { ...params, text: unquoted(word) };
+  if (/\d/.test(word)) return { ...params, id: word };
+  return { ...params, q: `text:${word} OR error:${word} OR job:${word}` };
 }
 
 /** The filters that the token sets; `q` if it is for the server, or what is wrong with it. */
@@ -98,16 +109,20 @@ export function parse(line) {
   const hasOr = tokens.some(([whole]) => whole === "OR");
   for (const token of tokens) {
     const [whole, name, inside, written, value] = token;
-    // The names of types may have "::".
-    const isWord =
-      !name || (!inside && !isKnown(name) && (written === "=" || value?.[0] === ":"));
     const isNegated = whole[0] === "-" && whole.length > 1;
+    // The names of types may have "::".
+    const isPlain = !name || (!inside && !isKnown(name) && (written === "=" || value[0] === ":"));
+    // Somebody may have pasted a message: "KeyError: no key". A misspelt filter that is negated
+    // would leave out nothing.
+    const isPasted = !isPlain && !isNegated && !isFilter(token);
+    const isWord = isPlain || isPasted;
+    const word = isPasted ? JSON.stringify(whole) : whole;
     const part = isWord ? {} : readPart(token);
     if (part.problem) return part;
     const isState = part.to === "state" && !isNegated;
     if (!isState && (hasOr || isNegated || part.q))
-      others.push(written === "=" ? whole.replace("=", ":") : whole);
-    else if (isWord) words.push(whole);
+      others.push(!isWord && written === "=" ? whole.replace("=", ":") : word);
+    else if (isWord) words.push(word);
     // All values in the arguments must be there.
     else params[part.to] = [part.to === "arg" && params.arg, part.value].filter(Boolean).join(" ");
   }
@@ -118,7 +133,7 @@ export function parse(line) {
 }
 
 /** "2026-11-26T10:05:00Z"; what is no number stays. */
-function writeTime(ms) {
+export function writeTime(ms) {
   const time = new Date(Number(ms));
   return Number.isNaN(time.getTime()) ? ms : time.toISOString().replace(".000Z", "Z");
 }

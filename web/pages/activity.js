@@ -2,9 +2,10 @@
 import { get, part, url } from "../api.js";
 import { h } from "../dom.js";
 import { ago, count, none } from "../format.js";
+import { writeTime } from "../query.js";
 import { go, link } from "../route.js";
-import { badge, empty, figure, head, pager, queueLink, table } from "../ui.js";
-import { filterField, filterForm } from "./job_filters.js";
+import { badge, empty, figure, head, notice, pager, queueLink, table } from "../ui.js";
+import { filterField, filterForm, timeOf } from "./job_filters.js";
 import { ACTIONS } from "../parts/actions.js";
 
 const LIMIT = 100;
@@ -30,6 +31,10 @@ function askedOn(page) {
   return h("div", { class: "dim" }, "on ", h("a", { href, class: "name" }, to || "Overview"));
 }
 
+const TIMES = [
+  ["since_ms", "Since"],
+  ["until_ms", "Until"],
+];
 const FILTERS = [
   ["who", "Who", "user or client"],
   ["from", "From", "address"],
@@ -54,6 +59,17 @@ function filters(params) {
         value: params[name] ?? "",
         placeholder: hint,
         onchange: ({ target }) => put(name, target.value),
+      }),
+    ),
+    TIMES.map(([name, title]) =>
+      filterField(name, title, {
+        value: params[name] ? writeTime(params[name]) : "",
+        placeholder: "2h or 2026-11-26T10:05Z",
+        onchange: ({ target }) => {
+          const time = timeOf(target.value);
+          if (time || !target.value.trim()) return put(name, time);
+          notice(`“${target.value}” is not a time, as 2026-11-26T10:05Z, or an age, as 2h.`, "bad");
+        },
       }),
     ),
     choice("action", "Action", [

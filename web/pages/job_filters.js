@@ -1,5 +1,5 @@
 // The filters of the list of jobs: as fields, and in one line. They are in the address.
-import { get, ifAllowed } from "../api.js";
+import { get, ifAllowed, serverNow } from "../api.js";
 import { h } from "../dom.js";
 import { shownTime } from "../format.js";
 import { complete, parse, write } from "../query.js";
@@ -46,6 +46,13 @@ function valueOf(name, params) {
 function seconds(text) {
   const found = /^(\d+)\s*([smhd]?)$/.exec(text.trim());
   return found ? Number(found[1]) * AGE[found[2] || "s"] : null;
+}
+
+/** Milliseconds since 1970 of a time, as 2026-11-26T10:05Z, or an age, as 2h; "": it is neither. */
+export function timeOf(text) {
+  const age = seconds(text);
+  const time = age === null ? Date.parse(text) : serverNow() - age * 1000;
+  return Number.isNaN(time) ? "" : String(Math.round(time));
 }
 
 /** Every filter in the address. The server refuses unknown ones. */

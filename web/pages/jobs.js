@@ -1,7 +1,7 @@
 import { get, part, post, serverNow } from "../api.js";
 import { h } from "../dom.js";
 import { ago, count, plural, short, shownTime } from "../format.js";
-import { DONE, TYPED_MIN, VERBS, askFor, changeAll } from "../operation.js";
+import { DONE, VERBS, askFor, changeAll } from "../operation.js";
 import { link } from "../route.js";
 import {
   STATES,
@@ -252,7 +252,7 @@ function selectionBar(ctx, state, jobs, isFiltered, counts) {
   const n = counts?.[state] ?? 0;
   const all = isFiltered ? "all that match" : n === 1 ? "the only one" : `all ${count(n)}`;
   const forAll = actions.filter(
-    (action) => isFiltered || n <= TYPED_MIN || (action !== "kill" && action !== "delete"),
+    (action) => isFiltered || (action !== "kill" && action !== "delete"),
   );
   const run = (action) => () => changeSelected(ctx, action);
   const filter = filterOf(ctx.params);
@@ -285,7 +285,7 @@ function selectionBar(ctx, state, jobs, isFiltered, counts) {
         : isHeld
           ? "Select jobs to change them"
           : forAll.length === 0
-            ? `Select jobs, or set a filter to change more than ${count(TYPED_MIN)} at once`
+            ? "Select jobs, or set a filter to change all that match"
             : "Select jobs, or change all:",
     ),
     selected.size === 0

@@ -18,7 +18,7 @@ function journal(all) {
     ["Size", bytes(all.bytes)],
     ["Segments", count(all.segments)],
     ["Waiting for the disk", bytes(all.waiting_bytes)],
-    ["Batches", count(all.commits)],
+    ["Log batches", count(all.commits)],
     ["Mean commit time", mean === null ? null : span(mean)],
     ["Disk free", share(all.disk_free_bytes, all.disk_total_bytes)],
   ]);

@@ -49,6 +49,28 @@ export const cases = [
     },
   },
   {
+    title: "changes are filtered by time, which is written as a time or an age",
+    async run(test) {
+      const { page } = test;
+      await fill(test);
+      await test.open("activity");
+      await row(page, "MUTATE").waitFor();
+      await page.getByLabel("Until").fill("2020-01-01T00:00Z");
+      await page.getByLabel("Until").press("Enter");
+      await page.getByText("No more changes.").waitFor();
+      assert.match(page.url(), /until_ms=1577836800000$/);
+      assert.equal(await page.getByLabel("Until").inputValue(), "2020-01-01T00:00:00Z");
+      await page.getByLabel("Until").fill("");
+      await page.getByLabel("Until").press("Enter");
+      await page.getByLabel("Since").fill("1h");
+      await page.getByLabel("Since").press("Enter");
+      await row(page, "MUTATE").waitFor();
+      await page.getByLabel("Since").fill("yesterday");
+      await page.getByLabel("Since").press("Enter");
+      await page.getByText("“yesterday” is not a time").waitFor();
+    },
+  },
+  {
     title: "changes are filtered and exported, and a queue and a job tell their last one",
     async run(test) {
       const { page, server } = test;

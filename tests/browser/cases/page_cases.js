@@ -153,7 +153,10 @@ export const cases = [
       await dialog.getByRole("button", { name: "Kill 1 job" }).click();
       await page.locator("h1 .badge.dead").waitFor();
       await test.open("jobs?state=ready");
-      await page.getByRole("button", { name: "Kill all 3" }).click();
+      await page.getByRole("button", { name: "Move all 3" }).waitFor();
+      assert.equal(await page.getByRole("button", { name: /^(Kill|Delete)/ }).count(), 0);
+      await test.open("jobs?state=ready&type=Kills");
+      await page.getByRole("button", { name: "Kill all that match" }).click();
       await dialog.getByText("3 jobs will become dead").waitFor();
       await dialog
         .getByText("At most 2 pushed jobs can be dead: beyond that, the oldest are deleted.")

@@ -49,7 +49,6 @@ export const cases = [
       await test.open("jobs?state=dead");
       await row(page, "Dies").waitFor();
       for (const [text, problem] of [
-        ["colour:red", "There is no filter “colour”."],
         ["-colour:red", "There is no filter “colour”."],
         ["attempts:3", "Write attempts> instead of attempts:"],
         ["age:1h", "Write age> instead of age:"],
@@ -66,7 +65,7 @@ export const cases = [
       const axe = await context.browser().newContext({ bypassCSP: true, reducedMotion: "reduce" });
       const other = await axe.newPage();
       await other.goto(`${server.base}jobs?state=dead`);
-      await search(other, "colour:red");
+      await search(other, "-colour:red");
       await other.getByRole("alert").waitFor();
       assert.deepEqual(await violations(other), []);
       await axe.close();
@@ -143,14 +142,104 @@ export const cases = [
         ["BROK", /queues\/broken$/],
         ["key", /errors\/[\da-f]{16}$/],
         ["CrmS", /jobs\?state=any&type=CrmS\*$/],
-        ["Billing::Charge", /jobs\?state=any&id=Billing%3A%3ACharge$/],
-        ["nothing", /jobs\?state=any&id=nothing$/],
+        ["KeyError: no key", /errors\/[\da-f]{16}$/],
+        ["Billing::Charge", /jobs\?state=any&q=text%3ABilling%3A%3ACharge/],
+        ["nothing-1", /jobs\?state=any&id=nothing-1$/],
       ]) {
         await find(page, text);
         await page.waitForURL(address);
       }
-      await page.getByRole("link", { name: "Search for “nothing” in bodies" }).click();
-      await page.waitForURL(/text=nothing$/);
+      await page.getByRole("link", { name: "Search for “nothing-1” in bodies" }).click();
+      await page.waitForURL(/text=nothing-1$/);
+    },
+  },
+  {
+    title: "a word alone is found in arguments, errors and jids, and an unknown name is a word",
+    async run(test) {
+      const { client } = await fill(test);
+      await client.push("word-0001", "Words", "words", ["no timeout: pasted"]);
+      const { page } = test;
+      await test.open("jobs?state=any");
+      await search(page, "state:any timeout");
+      await gone(row(page, "Dies"));
+      await row(page, "Words").waitFor();
+      await row(page, "Fails").waitFor();
+      assert.equal(await page.locator("tbody tr").count(), 2);
+      await untilValue(line(page), "state:any text:timeout OR error:timeout OR job:timeout");
+      await search(page, "state:any timeout: pasted");
+      await gone(row(page, "Fails"));
+      await row(page, "Words").waitFor();
+      await untilValue(line(page), 'state:any "timeout:" pasted');
+    },
+  },
+  {
+    title: "a search is saved as a view, which others open, change and delete",
+    async run(test) {
+      await fill(test);
+      const { page, server } = test;
+      const dialog = page.getByRole("dialog");
+      await test.open("jobs?state=dead&queue=broken");
+      await page.getByRole("button", { name: "Save view…" }).click();
+      await dialog.getByLabel("Name").fill("dead mail");
+      await dialog.getByRole("button", { name: "Save" }).click();
+      await page.getByText("View saved.").waitFor();
+      await page.waitForURL(/jobs\?state=dead&queue=broken&view=dead\+mail$/);
+      assert.deepEqual((await server.api("views")).views, [
+        { name: "dead mail", query: "state:dead queue:broken" },
+      ]);
+      await test.open("queues");
+      await find(page, "dead mail");
+      await page.waitForURL(/jobs\?state=dead&queue=broken&view=dead\+mail$/);
+      await page.getByRole("link", { name: "View: dead mail" }).waitFor();
+      await search(page, "state:dead type:Dies");
+      await page.getByRole("button", { name: "Save changes" }).waitFor();
+      await server.post("views/dead%20mail/set", { query: "state:retrying" });
+      await page.getByRole("button", { name: "Save changes" }).click();
+      await page.getByText("Somebody has changed the view").waitFor();
+      await test.open("views/dead%20mail");
+      await row(page, "Fails").waitFor();
+      await page.getByRole("link", { name: "Views", exact: true }).click();
+      await page.getByRole("button", { name: "Delete the view dead mail" }).click();
+      await dialog.getByRole("button", { name: "Delete" }).click();
+      await page.getByText("No views yet.").waitFor();
+    },
+  },
+  {
+    title: "a view whose query is not valid any more says so, and can be deleted",
+    async run(test) {
+      const { page, server } = test;
+      await server.post("views/old/set", { query: "state:dead -colour:red" });
+      await server.post("views/older/set", { query: "batch:none" });
+      for (const [name, problem] of [
+        ["old", "There is no filter “colour”"],
+        ["older", "bid is not the name of a batch"],
+      ]) {
+        await test.open(`views/${name}`);
+        await page.getByRole("alert").getByText(problem).waitFor();
+        await page.getByRole("button", { name: "Delete" }).click();
+        await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+        await page.waitForURL(/views$/);
+      }
+      await page.getByText("No views yet.").waitFor();
+    },
+  },
+  {
+    title: "a hundred views are found by a part of their names or queries, and axe finds nothing",
+    async run(test) {
+      const { page, context, server } = test;
+      for (let n = 100; n < 200; n += 1)
+        await server.post(`views/view-${n}/set`, { query: `state:dead queue:q${n}` });
+      await test.open("views");
+      await page.getByText("100 of 100").waitFor();
+      await page.getByLabel("Text").fill("Q15");
+      await gone(row(page, "view-100"));
+      assert.equal(await page.locator("tbody tr").count(), 10);
+      const axe = await context.browser().newContext({ bypassCSP: true, reducedMotion: "reduce" });
+      const other = await axe.newPage();
+      await other.goto(`${server.base}views`);
+      await other.getByText("view-150").waitFor();
+      assert.deepEqual(await violations(other), []);
+      await axe.close();
     },
   },
   {
@@ -193,6 +282,26 @@ export const cases = [
       await other.getByRole("option", { name: "Overview Page" }).waitFor();
       assert.deepEqual(await violations(other), []);
       await axe.close();
+    },
+  },
+  {
+    title: "the palette finds workers, batches by their descriptions, Activity and help",
+    async run(test) {
+      const { client } = await fill(test);
+      const batch = { description: "Nightly import", success: { jobtype: "T" } };
+      await client.command("BATCH NEW", batch);
+      const { page } = test;
+      await test.open("");
+      for (const [text, address] of [
+        ["worker-1", /workers\/worker-1$/],
+        ["nightly", /batches\/b-[\w-]{14}$/],
+        ["activity", /activity$/],
+      ]) {
+        await find(page, text);
+        await page.waitForURL(address);
+      }
+      await find(page, "help");
+      await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
     },
   },
   {

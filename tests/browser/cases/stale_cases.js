@@ -163,8 +163,8 @@ export const cases = [
         await isStarted;
         await route.continue();
       });
-      await test.open("jobs?state=ready");
-      await page.getByRole("button", { name: "Kill the only one…" }).click();
+      await test.open("jobs?state=ready&queue=mail");
+      await page.getByRole("button", { name: "Kill all that match" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Kill 1 job" }).click();
       await page.getByText("Kill all ready jobs").waitFor();
       await page.getByText(/ killed, \d of 1 checked/).waitFor();

@@ -184,7 +184,7 @@ export const cases = [
       await test.open("jobs?state=ready");
       await turnFields(page);
       await page.getByLabel("Queue").fill("left");
-      await page.getByRole("button", { name: "Delete all 2" }).click();
+      await page.getByRole("button", { name: "Move all 2" }).click();
       await until(async () => page.url().endsWith("&queue=left"), "the filter in the address");
       assert.equal(await dialog.count(), 0);
       goOn();
@@ -201,8 +201,8 @@ export const cases = [
       const { page } = test;
       await test.open("jobs?state=dead");
       await page.getByRole("link", { name: "Ready" }).click();
-      await page.getByRole("button", { name: "Delete all 3" }).click();
-      await page.getByRole("dialog").getByRole("button", { name: "Delete 3 jobs" }).waitFor();
+      await page.getByRole("button", { name: "Move all 3" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: /^Move/ }).waitFor();
       await page.goBack();
       await gone(page.getByRole("dialog"));
       await row(page, "Dies").waitFor();
@@ -243,7 +243,7 @@ export const cases = [
     async run(test) {
       await fill(test);
       const { page } = test;
-      await test.open("jobs?state=dead");
+      await test.open("jobs?state=dead&queue=broken");
       assert.match(await row(page, "Dies").innerText(), /KeyError\s+no key[^]*\["y"\]/);
       const right = async (name) => {
         const { x, width } = await page.getByRole("button", { name }).boundingBox();
