@@ -58,8 +58,7 @@ export const cases = [
       assert.deepEqual(await violations(page), []);
       await logIn(page, "ana");
       await page.getByRole("heading", { name: "mail" }).waitFor();
-      assert.match(page.url(), /queues\/mail\?span=1h#at=1700000000$/);
-      assert.equal(page.url(), `${server.base}queues/mail?span=1h`);
+      assert.equal(page.url(), `${server.base}queues/mail?span=1h#at=1700000000`);
       // A link on another site brings no cookie at first.
       const site = await otherSite(`${server.base}queues/mail?span=1h`);
       await page.goto(site.address);
