@@ -52,13 +52,15 @@ struct Byte {
 template <typename Value>
 Byte(Value&, std::remove_const_t<Value>) -> Byte<Value>;
 
-/// A flag or an enumerator, at most `max` where it is read, with the bit above it: that says
-/// whether `part` is there, which follows as `Announced`. Where there is `other`, the next bit says
-/// the same of that, which follows with `kOtherBit`.
+/// Of a `ByteAndBit` that announces one part only.
 struct NoPart {
   explicit operator bool() const { return false; }
 };
 inline constexpr NoPart kNoPart;
+
+/// A flag or an enumerator, at most `max` where it is read, with the bit above it: that says
+/// whether `part` is there, which follows as `Announced`. Where there is `other`, the next bit says
+/// the same of that, which follows with `kOtherBit`.
 template <typename Value, typename Part, typename Other = NoPart>
 struct ByteAndBit {
   Value& value;
