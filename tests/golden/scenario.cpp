@@ -282,6 +282,25 @@ void note_changes(InMemoryServer& server) {
   server.advance(1min);
 }
 
+/// One of several queues, and one that was revoked.
+void make_tokens(InMemoryServer& server) {
+  AdminOperations& admin = server.broker().admin();
+  const Time now = server.now();
+  const Token ci{.hash = std::string(kTokenHashBytes, 'c'),
+                 .name = "ci",
+                 .user = "ana",
+                 .may = 0x0d,
+                 .queues = {"mail*", "shop"},
+                 .made_at = now,
+                 .expires_at = now + 24h};
+  CHECK(admin.add_token(ci, now));
+  Token old = ci;
+  old.hash.front() = 'd';
+  old.name = "old";
+  CHECK(admin.add_token(old, now));
+  CHECK(admin.remove_token(old.hash));
+}
+
 std::string number(Time time) {
   return std::to_string(time.time_since_epoch().count());
 }
@@ -367,6 +386,17 @@ std::string tell_changes(const AuditLog& log) {
             " outcome=" + std::to_string(static_cast<int>(change.outcome)) +
             " count=" + std::to_string(change.count) + "\n";
     return true;
+  });
+  return text;
+}
+
+std::string tell_tokens(const Tokens& tokens) {
+  std::string text;
+  tokens.each([&text](const Token& token) {
+    text += "token " + token.hash + " '" + token.name + "' of " + token.user +
+            " may=" + std::to_string(token.may);
+    for (const std::string& each : token.queues) text += " " + each;
+    text += " made_at=" + number(token.made_at) + " expires_at=" + number(token.expires_at) + "\n";
   });
   return text;
 }
@@ -485,6 +515,7 @@ std::vector<std::string> record_life() {
   save_views(server);
   end_cron_runs(server);
   note_changes(server);
+  make_tokens(server);
   return server.take_batches();
 }
 
@@ -516,7 +547,7 @@ std::string tell(const View& view) {
   text += tell_batches(view) + tell_cron(view) + tell_throttles(view);
   text += tell_marks(view.error_marks()) + tell_views(view.saved_views()) +
           tell_pushes(view.ended_pushes()) + tell_finished(view.finished()) +
-          tell_changes(view.audit_log());
+          tell_changes(view.audit_log()) + tell_tokens(view.tokens());
   if (view.tracks().size() > 0) text += "tracks " + std::to_string(view.tracks().size()) + "\n";
   return text;
 }

@@ -157,6 +157,18 @@ TEST_CASE("simulation: a change of a person that is lost in compaction is found"
   CHECK(is_found({.wrap_journal = broken::changes_lost_in_compaction()}));
 }
 
+TEST_CASE("simulation: a token that is lost in a crash is found") {
+  CHECK(is_found({.wrap_journal = broken::tokens_lost()}));
+}
+
+TEST_CASE("simulation: a revoked token that is back after a crash is found") {
+  CHECK(is_found({.wrap_journal = broken::revoked_tokens_back()}));
+}
+
+TEST_CASE("simulation: a token that is lost in compaction is found") {
+  CHECK(is_found({.wrap_journal = broken::tokens_lost_in_compaction()}));
+}
+
 TEST_CASE("simulation: a callback that is lost in a crash is found") {
   CHECK(is_found({.wrap_journal = broken::callbacks_lost()}));
 }

@@ -81,6 +81,7 @@ std::string to_text(const Totals& totals) {
           row(features.marks, "marks of errors set or removed") +
           row(features.views, "views saved or removed") +
           row(features.changes, "changes of people noted or counted") +
+          row(features.tokens, "tokens made or revoked") +
           row(features.jobs_lost, "jobs that came back from workers that were gone") +
           row(features.slots_reclaimed, "slots taken back from workers that were gone") +
           row(features.pushes_repeated, "pushes that were sent again, and added no job") +

@@ -107,6 +107,7 @@ FeatureTotals& FeatureTotals::operator+=(const FeatureTotals& other) {
   marks += other.marks;
   views += other.views;
   changes += other.changes;
+  tokens += other.tokens;
   jobs_lost += other.jobs_lost;
   slots_reclaimed += other.slots_reclaimed;
   pushes_repeated += other.pushes_repeated;
@@ -161,6 +162,7 @@ World::World(Options options)
       marks_random_(options_.seed + 0xe7707),
       views_random_(options_.seed + 0x71e35),
       changes_random_(options_.seed + 0xc4a46e),
+      tokens_random_(options_.seed + 0x70ce5),
       workload_(random_, options_.sizes ? *options_.sizes : draw_sizes(random_, options_.seed)),
       disk_(platter_, random_),
       conversation_(
@@ -295,6 +297,7 @@ void World::act() {
   if (!workload_.sizes().is_siege && marks_random_.one_in(60)) mark_error();
   if (!workload_.sizes().is_siege && views_random_.one_in(60)) save_view();
   if (!workload_.sizes().is_siege && changes_random_.one_in(60)) note_change();
+  if (!workload_.sizes().is_siege && tokens_random_.one_in(60)) change_token();
   if (!workload_.sizes().is_siege && spreads_random_.one_in(60)) spread_retries();
   if (workload_.moves_jobs() && moves_random_.one_in(40)) move_jobs();
   if (kind < 70) {
@@ -510,6 +513,29 @@ void World::note_change() {
   }
   process_->turn.request();
   ++totals_.features.changes;
+}
+
+/// A user makes or revokes one of a few tokens, whether it is there or not.
+void World::change_token() {
+  if (process_->turn.is_paused()) return;
+  AdminOperations& admin = process_->broker.admin();
+  const std::string name(1, static_cast<char>('a' + tokens_random_.below(4)));
+  const std::string hash(kTokenHashBytes, name.front());
+  if (tokens_random_.one_in(3)) {
+    demand(static_cast<bool>(admin.remove_token(hash)) == (model_.facts.tokens.erase(name) > 0),
+           "a token is revoked, or not");
+    tell("a user revokes token " + name);
+  } else {
+    const Time expires_at =
+        process_->broker.view().wall_clock().shown(now_) + (1 + tokens_random_.below(20)) * 10s;
+    Token token{.hash = hash, .name = name, .user = "ana", .expires_at = expires_at};
+    demand(static_cast<bool>(admin.add_token(std::move(token), now_)) ==
+               model_.add_token(name, expires_at, now_),
+           "a token is made, or not");
+    tell("a user makes token " + name);
+  }
+  process_->turn.request();
+  ++totals_.features.tokens;
 }
 
 /// An administrator retries all jobs that have failed. They come back over some time.

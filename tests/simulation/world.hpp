@@ -42,6 +42,7 @@ struct FeatureTotals {
   std::uint64_t marks = 0;               ///< of errors, that were set or removed
   std::uint64_t views = 0;               ///< saved or removed
   std::uint64_t changes = 0;             ///< of people, that were noted or counted
+  std::uint64_t tokens = 0;              ///< that were made or revoked
   std::uint64_t jobs_lost = 0;           ///< by workers that were gone
   std::uint64_t slots_reclaimed = 0;     ///< since their worker was gone
   std::uint64_t pushes_repeated = 0;     ///< that added no job
@@ -222,6 +223,7 @@ class World {
   void mark_error();
   void save_view();
   void note_change();
+  void change_token();
   void spread_retries();
   void move_jobs();
   void forget_delays(const std::map<JobId, std::uint32_t>& former);
@@ -284,6 +286,7 @@ class World {
   Random marks_random_;    ///< the same
   Random views_random_;    ///< the same
   Random changes_random_;  ///< the same
+  Random tokens_random_;   ///< the same
   Workload workload_;
   journal::SimulatedDisk platter_;
   FaultyDisk disk_;

@@ -205,6 +205,38 @@ Answer<Done> AdminOperations::save_view(std::string name, std::string query) {
   return Done{};
 }
 
+Answer<Done> AdminOperations::add_token(Token token, Time now) {
+  if (!parts_.admission.admits_growth()) return Refusal::kNoRoom;
+  const Tokens& tokens = parts_.ledger.store().tokens();
+  const Time wall = parts_.ledger.store().wall_clock().shown(now);
+  std::vector<std::string> expired;
+  std::size_t of_user = 0;
+  bool is_unique = true;
+  tokens.each([&](const Token& each) {
+    if (each.has_expired(wall)) return expired.push_back(each.hash);
+    if (each.user != token.user) return;
+    ++of_user;
+    is_unique = is_unique && each.name != token.name;
+  });
+  if (!is_unique) return Refusal::kNotUnique;
+  if (of_user >= kTokensOfUserMax) return Refusal::kTooMany;
+  const bool is_full = tokens.count() >= kTokensMax;
+  if (tokens.count() - expired.size() >= kTokensMax) return Refusal::kTooMany;
+  for (const std::string& hash : expired) {
+    const Token& old = *tokens.find(hash);
+    const bool is_in_the_way = old.user == token.user && old.name == token.name;
+    if (is_full || is_in_the_way) parts_.ledger.commit(TokenRemoved{hash});
+  }
+  parts_.ledger.commit(TokenAdded{std::move(token)});
+  return Done{};
+}
+
+Answer<Done> AdminOperations::remove_token(std::string_view hash) {
+  if (parts_.ledger.store().tokens().find(hash) == nullptr) return Refusal::kNotFound;
+  parts_.ledger.commit(TokenRemoved{hash});
+  return Done{};
+}
+
 Answer<Worker::State> AdminOperations::order_worker(std::string_view wid, Worker::State asked,
                                                     Time now) {
   return parts_.workers.tell(wid, asked, now);

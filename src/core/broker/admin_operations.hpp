@@ -10,6 +10,7 @@
 #include "core/broker/requests.hpp"
 #include "core/model/features/error_mark.hpp"
 #include "core/model/features/throttle_limits.hpp"
+#include "core/model/features/token.hpp"
 #include "core/model/refusal.hpp"
 #include "core/model/types.hpp"
 #include "core/model/worker.hpp"
@@ -113,6 +114,16 @@ class AdminOperations {
   /// as long as `ViewSaved` says. Recorded. Refused: one more than `SavedViews::kCountMax`; to
   /// remove one that is not there; to save one while records must not grow.
   Answer<Done> save_view(std::string name, std::string query);
+
+  // ---- tokens -----------------------------------------------------------------------------------
+
+  /// The token is valid from now on; its texts are within their limits. Where it needs the name or
+  /// the place of one that has expired, that one is forgotten. Recorded. Refused: one more than
+  /// `kTokensMax`, or than `kTokensOfUserMax` of its user; the user has one of that name
+  /// (kNotUnique); while records must not grow.
+  Answer<Done> add_token(Token token, Time now);
+  /// Refused: there is none with that hash.
+  Answer<Done> remove_token(std::string_view hash);
 
   // ---- workers ----------------------------------------------------------------------------------
 

@@ -57,6 +57,7 @@ class View {
   [[nodiscard]] const ErrorMarks& error_marks() const { return store_.error_marks(); }
   [[nodiscard]] const AuditLog& audit_log() const { return store_.audit_log(); }
   [[nodiscard]] const SavedViews& saved_views() const { return store_.saved_views(); }
+  [[nodiscard]] const Tokens& tokens() const { return store_.tokens(); }
   [[nodiscard]] const EndedPushes& ended_pushes() const { return store_.ended_pushes(); }
   /// The jobs that ended last.
   [[nodiscard]] const FinishedJobs& finished() const { return store_.finished(); }

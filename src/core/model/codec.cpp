@@ -207,6 +207,9 @@ class Decoder {
       if constexpr (std::is_same_v<Kind, ChangeNoted>) {
         if (value.number == 0 || value.number > ChangeNoted::kNumberMax) fail();
       }
+      if constexpr (std::is_same_v<Kind, TokenAdded>) {
+        if (value.token->hash.size() != kTokenHashBytes) fail();
+      }
       return record;
     } else {
       return std::nullopt;

@@ -483,6 +483,23 @@ void each_field(Of<ChangeNoted> auto& record, Visit& visit) {
 }
 
 template <typename Visit>
+void each_field(Of<Token> auto& token, Visit& visit) {
+  visit_all<Token>(visit, Text{token.hash, kTokenHashBytes}, Text{token.name, kTokenNameBytesMax},
+                   Text{token.user, kTokenTextBytesMax}, Byte{token.may, 0xff},
+                   List{token.queues, kTokenQueuesMax}, token.made_at, token.expires_at);
+}
+
+template <typename Visit>
+void each_field(Of<TokenAdded> auto& record, Visit& visit) {
+  visit_all<TokenAdded>(visit, record.token);
+}
+
+template <typename Visit>
+void each_field(Of<TokenRemoved> auto& record, Visit& visit) {
+  visit_all<TokenRemoved>(visit, Text{record.hash, kTokenHashBytes});
+}
+
+template <typename Visit>
 void each_field(Of<TrackChanged> auto& record, Visit& visit) {
   visit_all<TrackChanged>(visit, Text{record.jid, kJidBytesMax}, Byte{record.percent, kNoPercent},
                           Text{record.desc, kTrackDescBytesMax}, record.updated_at,

@@ -13,6 +13,7 @@
 #include "core/model/features/job_batch.hpp"
 #include "core/model/features/job_features.hpp"
 #include "core/model/features/throttle_limits.hpp"
+#include "core/model/features/token.hpp"
 #include "core/model/features/track.hpp"
 #include "core/model/job.hpp"
 #include "core/model/types.hpp"
@@ -338,12 +339,29 @@ struct ViewSaved {
   bool operator==(const ViewSaved&) const = default;
 };
 
+/// A token, whole.
+struct TokenAdded {
+  static constexpr std::uint8_t kTag = 28;
+
+  Box<Token> token;  ///< set; apart, since all records are as large as the largest kind
+
+  bool operator==(const TokenAdded&) const = default;
+};
+
+struct TokenRemoved {
+  static constexpr std::uint8_t kTag = 29;
+
+  std::string_view hash;
+
+  bool operator==(const TokenRemoved&) const = default;
+};
+
 using Record =
     std::variant<JobAdded, JobChanged, JobRemoved, QueueChanged, CountersChanged, HistoryChanged,
                  JobBatchAdded, JobBatchChanged, JobBatchRemoved, TrackChanged, TrackRemoved,
                  CronChanged, CronRemoved, ThrottleChanged, ThrottleRemoved, LockSecretDrawn,
                  AttemptEnded, ClockRead, PushEnded, PushForgotten, JobFinished, ErrorMarked,
-                 ErrorUnmarked, ChangeNoted, ViewSaved>;
+                 ErrorUnmarked, ChangeNoted, ViewSaved, TokenAdded, TokenRemoved>;
 
 template <typename Kind, typename OfRecord = Record>
 inline constexpr bool kIsRecordKind = false;

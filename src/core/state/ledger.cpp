@@ -89,10 +89,11 @@ Time made_at(const ChangeNoted& noted) {
 /// These have no time, or only times of the wall clock and times to come. A new kind of record has
 /// to be here or above.
 template <typename Kind>
-concept Timeless = kIsRecordKind<
-    Kind, std::variant<JobRemoved, CountersChanged, HistoryChanged, JobBatchRemoved, TrackRemoved,
-                       CronChanged, CronRemoved, ThrottleChanged, ThrottleRemoved, LockSecretDrawn,
-                       ClockRead, PushForgotten, ErrorUnmarked, ViewSaved>>;
+concept Timeless =
+    kIsRecordKind<Kind, std::variant<JobRemoved, CountersChanged, HistoryChanged, JobBatchRemoved,
+                                     TrackRemoved, CronChanged, CronRemoved, ThrottleChanged,
+                                     ThrottleRemoved, LockSecretDrawn, ClockRead, PushForgotten,
+                                     ErrorUnmarked, ViewSaved, TokenAdded, TokenRemoved>>;
 Time made_at(const Timeless auto&) {
   return Time{};
 }

@@ -21,6 +21,7 @@
 #include "core/state/features/log_clock.hpp"
 #include "core/state/features/saved_views.hpp"
 #include "core/state/features/stored_secret.hpp"
+#include "core/state/features/tokens.hpp"
 #include "core/state/features/tracks.hpp"
 #include "core/state/jobs.hpp"
 #include "core/state/live_kind.hpp"
@@ -32,8 +33,8 @@ namespace millrace {
 
 /// The whole state that the log tells: jobs, batches of jobs, queues, totals, days, tracks, cron
 /// entries, throttles, pushes whose jobs have ended, jobs that have, the secret of locks, marks of
-/// errors, changes that people made, views that they saved. Records come in by `apply`, whether
-/// live, at a start or on a standby, and nothing else changes a job.
+/// errors, changes that people made, views that they saved, tokens. Records come in by `apply`,
+/// whether live, at a start or on a standby, and nothing else changes a job.
 ///
 /// Each is a kind of live thing (`core/state/live_kind.hpp`), listed in `kinds`. What is said
 /// here of the log holds for every kind that is in that list.
@@ -72,6 +73,7 @@ class Store {
   [[nodiscard]] const ErrorMarks& error_marks() const { return error_marks_; }
   [[nodiscard]] const AuditLog& audit_log() const { return audit_log_; }
   [[nodiscard]] const SavedViews& saved_views() const { return saved_views_; }
+  [[nodiscard]] const Tokens& tokens() const { return tokens_; }
   [[nodiscard]] const StoredSecret& lock_secret() const { return lock_secret_; }
   [[nodiscard]] Tracks& tracks() { return tracks_; }
   [[nodiscard]] const Tracks& tracks() const { return tracks_; }
@@ -129,7 +131,7 @@ class Store {
     return std::tie(self.queues_, self.throttles_.table(), self.jobs_, self.tracks_, self.batches_,
                     self.days_, self.cron_, self.error_marks_, self.lock_secret_,
                     self.ended_pushes_, self.finished_, self.audit_log_, self.saved_views_,
-                    self.log_clock_, self.totals_);
+                    self.tokens_, self.log_clock_, self.totals_);
   }
 
   Totals totals_;
@@ -146,6 +148,7 @@ class Store {
   FinishedJobs finished_;
   AuditLog audit_log_;
   SavedViews saved_views_;
+  Tokens tokens_;
   LogClock log_clock_;
   WallClock wall_clock_;
 };

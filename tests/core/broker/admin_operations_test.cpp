@@ -159,4 +159,73 @@ TEST_CASE("tell worker: a quiet one stays quiet, whatever it says at its next be
   CHECK_FALSE(fixture.broker.admin().order_worker("nobody", State::kQuiet, fixture.now));
 }
 
+namespace {
+
+Token token_named(const std::string& name, const std::string& user, Time expires_at) {
+  static int drawn = 0;
+  const std::string number = std::to_string(++drawn);
+  return {.hash = number + std::string(kTokenHashBytes - number.size(), '-'),
+          .name = name,
+          .user = user,
+          .queues = {"*"},
+          .expires_at = expires_at};
+}
+
+}  // namespace
+
+TEST_CASE("add token: a user has one of a name, unless that has expired") {
+  BrokerFixture fixture;
+  AdminOperations& admin = fixture.broker.admin();
+  const Tokens& tokens = fixture.broker.view().tokens();
+  const Time end = fixture.now + 1min;
+  const Token first = token_named("ci", "ana", end);
+  CHECK(admin.add_token(first, fixture.now));
+  CHECK(admin.add_token(token_named("ci", "bob", end), fixture.now));
+  const auto second = admin.add_token(token_named("ci", "ana", end), end - 1ns);
+  REQUIRE_FALSE(second);
+  CHECK(second.error() == Refusal::kNotUnique);
+  CHECK(admin.add_token(token_named("ci", "ana", end + 1min), end));
+  CHECK(tokens.find(first.hash) == nullptr);
+  CHECK(tokens.count() == 2);
+}
+
+TEST_CASE("add token: a user, and all of them, have so many, and expired ones give way") {
+  BrokerFixture fixture;
+  AdminOperations& admin = fixture.broker.admin();
+  const Time end = fixture.now + 1min;
+  const auto add = [&](std::size_t number, Time now) {
+    const std::string user = "user-" + std::to_string(number / kTokensOfUserMax);
+    return admin.add_token(token_named(std::to_string(number), user, end), now);
+  };
+  for (std::size_t i = 0; i < kTokensMax; ++i) REQUIRE(add(i, fixture.now));
+  CHECK(add(kTokensMax, fixture.now).error() == Refusal::kTooMany);
+  CHECK(add(kTokensMax, end));
+  CHECK(fixture.broker.view().tokens().count() == 1);
+}
+
+TEST_CASE("add token: one user has not the places of all") {
+  BrokerFixture fixture;
+  AdminOperations& admin = fixture.broker.admin();
+  const Time end = fixture.now + 1min;
+  for (std::size_t i = 0; i < kTokensOfUserMax; ++i) {
+    REQUIRE(admin.add_token(token_named(std::to_string(i), "ana", end), fixture.now));
+  }
+  CHECK(admin.add_token(token_named("more", "ana", end), fixture.now).error() == Refusal::kTooMany);
+  const Token of_bob = token_named("more", "bob", end);
+  CHECK(admin.add_token(of_bob, fixture.now));
+  CHECK(admin.remove_token(of_bob.hash));
+  CHECK(admin.remove_token(of_bob.hash).error() == Refusal::kNotFound);
+}
+
+TEST_CASE("add token: while records must not grow, none is added, and one may be removed") {
+  BrokerFixture fixture;
+  AdminOperations& admin = fixture.broker.admin();
+  const Token token = token_named("ci", "ana", fixture.now + 1min);
+  CHECK(admin.add_token(token, fixture.now));
+  fixture.broker.set_admission(Admission::kNoGrowth);
+  const Token more = token_named("cd", "ana", fixture.now + 1min);
+  CHECK(admin.add_token(more, fixture.now).error() == Refusal::kNoRoom);
+  CHECK(admin.remove_token(token.hash));
+}
+
 }  // namespace millrace::test

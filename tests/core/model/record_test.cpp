@@ -476,6 +476,46 @@ TEST_CASE("record: golden bytes of a saved view") {
   }
 }
 
+TEST_CASE("record: golden bytes of a token") {
+  const TokenAdded added{.token = Token{.hash = std::string(kTokenHashBytes, 'h'),
+                                        .name = "n",
+                                        .user = "u",
+                                        .may = 0x0c,
+                                        .queues = {"a", "b*"},
+                                        .made_at = Time{1ns},
+                                        .expires_at = Time{2ns}}};
+  CHECK((round_trip(TokenAdded(added)) == added));
+  std::string bytes;
+  encode(added, bytes);
+  const std::string hash = "20" + hex_of(added.token->hash);
+  CHECK(hex_of(bytes) == "1c" + hash + "016e01750c02016102622a0204");
+  bytes.clear();
+  encode(TokenRemoved{.hash = added.token->hash}, bytes);
+  CHECK(hex_of(bytes) == "1d" + hash);
+}
+
+TEST_CASE("record: a token beyond its limits is damage") {
+  const Token good{.hash = std::string(kTokenHashBytes, 'h')};
+  const auto is_read = [](const Token& token) {
+    std::string bytes;
+    encode(TokenAdded{.token = token}, bytes);
+    std::string_view rest = bytes;
+    return static_cast<bool>(decode(rest));
+  };
+  const auto with = [&](auto member, auto value) {
+    Token token = good;
+    token.*member = value;
+    return token;
+  };
+  CHECK(is_read(good));
+  CHECK(is_read(with(&Token::name, std::string(kTokenNameBytesMax, 'n'))));
+  CHECK_FALSE(is_read(with(&Token::name, std::string(kTokenNameBytesMax + 1, 'n'))));
+  CHECK_FALSE(is_read(with(&Token::hash, std::string(kTokenHashBytes - 1, 'h'))));
+  CHECK_FALSE(is_read(with(&Token::hash, std::string(kTokenHashBytes + 1, 'h'))));
+  CHECK(is_read(with(&Token::queues, std::vector<std::string>(kTokenQueuesMax, "q"))));
+  CHECK_FALSE(is_read(with(&Token::queues, std::vector<std::string>(kTokenQueuesMax + 1, "q"))));
+}
+
 TEST_CASE("record: golden bytes of a change") {
   const ChangeNoted noted{.number = 300,
                           .change = Change{.at = Time{1ns},
@@ -582,7 +622,11 @@ TEST_CASE("record: its length is counted as it is written") {
         Record(ErrorMarked{.group = 1, .mark = {.muted_until = kNever, .note = "n"}}),
         Record(ErrorUnmarked{.group = 1}),
         Record(ChangeNoted{.number = 300, .change = Change{.action = "a", .count = 300}}),
-        Record(ViewSaved{.name = "n", .query = "q"})}) {
+        Record(ViewSaved{.name = "n", .query = "q"}),
+        Record(TokenAdded{
+            .token =
+                Token{.hash = std::string(kTokenHashBytes, 'h'), .name = "n", .queues = {"*"}}}),
+        Record(TokenRemoved{.hash = "h"})}) {
     std::string bytes;
     encode(record, bytes);
     CHECK(std::visit([](const auto& kind) { return encoded_bytes(kind); }, record) == bytes.size());

@@ -252,6 +252,17 @@ void compare_marks(const ErrorMarks& marks, const Model& model) {
   }
 }
 
+// ---- tokens -------------------------------------------------------------------------------------
+
+void compare_tokens(const Tokens& tokens, const Model& model) {
+  demand(tokens.count() == model.facts.tokens.size(), "the count of tokens is wrong");
+  tokens.each([&](const Token& token) {
+    const auto expected = model.facts.tokens.find(token.name);
+    if (expected == model.facts.tokens.end()) throw Violation("token " + token.name + " is back");
+    if (token.expires_at != expected->second) disagree("token " + token.name, "end");
+  });
+}
+
 // ---- changes of people --------------------------------------------------------------------------
 
 void compare_changes(const AuditLog& log, const Model& model) {
@@ -338,6 +349,7 @@ void compare_features(const Broker& broker, const Model& model) {
   compare_marks(store.error_marks(), model);
   compare_views(store.saved_views(), model);
   compare_changes(store.audit_log(), model);
+  compare_tokens(store.tokens(), model);
   compare_finished(store.finished(), model);
   demand(store.tracks().size() == model.facts.tracks.size(), "the count of tracks is wrong");
   demand(store.ended_pushes().size() == model.facts.ended_pushes.size(),
@@ -375,6 +387,7 @@ std::string stored_features(const Store& store) {
     encode(ChangeNoted{.number = number, .change = change}, bytes);
     return true;
   });
+  store.tokens().each([&bytes](const Token& token) { encode(TokenAdded{.token = token}, bytes); });
   const FinishedJobs& finished = store.finished();
   if (finished.is_durable()) {
     finished.each_before(finished.end(), Time{}, [&](auto number, const FinishedJob& job) {

@@ -366,6 +366,30 @@ JournalWrap changes_lost_in_compaction() {
       Held::Until::kForEver);
 }
 
+JournalWrap tokens_lost() {
+  return held([](const Record& record) { return std::holds_alternative<TokenAdded>(record); },
+              Held::Until::kForEver);
+}
+
+JournalWrap revoked_tokens_back() {
+  return held([](const Record& record) { return std::holds_alternative<TokenRemoved>(record); },
+              Held::Until::kForEver);
+}
+
+JournalWrap tokens_lost_in_compaction() {
+  // Those that are as they were.
+  return held(
+      [tokens = std::map<std::string, Box<Token>>()](const Record& record) mutable {
+        if (const auto* const gone = std::get_if<TokenRemoved>(&record)) {
+          tokens.erase(std::string(gone->hash));
+        }
+        const auto* const added = std::get_if<TokenAdded>(&record);
+        return added != nullptr &&
+               std::exchange(tokens[added->token->hash], added->token) == added->token;
+      },
+      Held::Until::kForEver);
+}
+
 JournalWrap ended_pushes_lost() {
   return held([](const Record& record) { return std::holds_alternative<PushEnded>(record); },
               Held::Until::kForEver);

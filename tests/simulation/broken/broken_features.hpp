@@ -75,6 +75,12 @@ JournalWrap changes_lost();
 JournalWrap counts_of_changes_lost();
 JournalWrap changes_lost_in_compaction();
 
+/// New tokens never reach the log; or revoked ones are back after a start; or compaction loses
+/// them.
+JournalWrap tokens_lost();
+JournalWrap revoked_tokens_back();
+JournalWrap tokens_lost_in_compaction();
+
 /// Pushes whose jobs have ended are not in the log.
 JournalWrap ended_pushes_lost();
 

@@ -137,6 +137,7 @@ struct Facts {
   std::map<std::uint64_t, ModelMark> marks;      ///< by the number of the error
   std::map<std::string, std::string> views;      ///< queries by the names of views
   std::map<std::uint64_t, ModelChange> changes;  ///< by their number
+  std::map<std::string, Time> tokens;            ///< by name: when it expires, by the wall clock
   /// By jid and queue, when the job ended.
   std::map<std::pair<std::string, std::string>, Time> ended_pushes;
   /// In the order of their ends: the last ones, and all that ended together with the first of them.
@@ -231,6 +232,8 @@ class Model {
 
   /// One saves that view, or removes it, which is refused only where it is not there.
   [[nodiscard]] bool save_view(const std::string& name, const std::string& query);
+  /// A user makes a token. Refused where records must not grow, or while there is one of the name.
+  [[nodiscard]] bool add_token(const std::string& name, Time expires_at, Time now);
 
   /// An administrator retries all that are dead, or that are retrying: they become ready evenly
   /// within so long.

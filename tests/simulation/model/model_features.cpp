@@ -25,6 +25,14 @@ bool Model::save_view(const std::string& name, const std::string& query) {
   return true;
 }
 
+bool Model::add_token(const std::string& name, Time expires_at, Time now) {
+  const auto known = facts.tokens.find(name);
+  if (known != facts.tokens.end() && known->second > wall(now)) return false;
+  if (!takes_longer()) return false;
+  facts.tokens[name] = expires_at;
+  return true;
+}
+
 namespace {
 
 constexpr Duration kTrackLifetime = 30min;
