@@ -124,6 +124,8 @@ class ApiTest(WebTest):
         self.assertEqual((status, headers["Content-Type"]), (200, "application/octet-stream"))
         self.assertTrue(body)
         self.seen.add(("get", "/jobs/{id}/body"))
+        # Those of users: see access.test_tokens.
+        self.seen |= {("get", "/tokens"), ("post", "/tokens"), ("post", "/tokens/{id}/delete")}
         all_routes = {(m, path) for path, each in self.document["paths"].items() for m in each}
         self.assertEqual(all_routes - self.seen, set())
 

@@ -1,5 +1,6 @@
 // Heads of requests to the web port: in one that is let through, a reader who knows nothing of the
-// rules finds one length, one host and no line that could be taken for two.
+// rules finds one length, one host and no line that could be taken for two. What is taken for a
+// token stands in its header, whole.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "base/text.hpp"
+#include "http/kit/guard.hpp"
 #include "http/kit/head.hpp"
 
 namespace {
@@ -67,5 +69,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const auto& [name, value] : request.headers) {
     check(lower_case(name) == name && trimmed(value) == value && count_named(lines, name) > 0);
   }
+  const auto token = bearer_of(request);
+  check(!token || count_named(lines, "authorization") == 1);
+  if (!token || !is_token_text(*token)) return 0;
+  check(token->size() == kTokenPrefix.size() + 43 && token->starts_with(kTokenPrefix));
+  check(request.header("authorization").ends_with(*token));
+  check(token->find_first_of(" \t\",;=") == token->npos);
   return 0;
 }

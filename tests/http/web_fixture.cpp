@@ -62,7 +62,13 @@ WebFixture::WebFixture()
                        (kind == JobKind::kBytes && beanstalk::is_tube_name(name));
               },
           .args_part = faktory::args_part,
-          .random = [] { return std::uint64_t{0xabc}; }},
+          .random = [] { return std::uint64_t{0xabc}; },
+          .draw_secret =
+              [this] {
+                const char drawn = static_cast<char>('a' + secrets_++);
+                return NewSecret{.text = std::string("mrt_") + drawn,
+                                 .hash = std::string(kTokenHashBytes, drawn)};
+              }},
       worker_(broker.connect(session_)) {
   broker.watch_failures(&failures);
   CHECK(broker.workers().add(worker_,

@@ -85,6 +85,7 @@ class WebFixture {
   SilentSession session_;
   ClientId worker_;
   int pushed_ = 0;
+  int secrets_ = 0;
 };
 
 /// `/api/v1/jobs?state=dead` taken apart.

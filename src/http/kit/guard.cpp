@@ -6,6 +6,7 @@
 #include "base/base64.hpp"
 #include "base/text.hpp"
 #include "http/kit/assets.hpp"
+#include "http/kit/session_cookie.hpp"
 #include "http/kit/text.hpp"
 
 namespace millrace::http {
@@ -58,7 +59,16 @@ Response lead_by_page(const Request& request) {
                  "<h1>A password is needed</h1>\n<p><a href=\"" + login + "\">Log in</a></p>\n"));
 }
 
+/// Only programs have tokens: they get no page, and no dialog.
+Response ask_for_token(const GuardSettings& settings) {
+  Response response =
+      refuse(401, settings.users ? kWrongToken : "this server has no users file, so no tokens");
+  response.headers["WWW-Authenticate"] = "Bearer realm=\"Millrace\", error=\"invalid_token\"";
+  return response;
+}
+
 Response ask_for_password(const Request& request, const GuardSettings& settings, Login login) {
+  if (bearer_of(request)) return ask_for_token(settings);
   const bool is_wrong = login == Login::kWrong;
   Response response = refuse(401, is_wrong ? "the password is wrong" : "a password is needed");
   if (request.header("accept").find("text/html") != std::string_view::npos) {
@@ -219,6 +229,17 @@ Login login_of(const Request& request, const GuardSettings& settings) {
   return is_logged_in(request, settings.password) ? Login::kRight : Login::kWrong;
 }
 
+std::optional<std::string_view> bearer_of(const Request& request) {
+  const std::string_view given = request.header("authorization");
+  const std::size_t end = std::min(given.find(' '), given.size());
+  if (!equals_ignoring_case(given.substr(0, end), "bearer")) return std::nullopt;
+  return trimmed(given.substr(end));
+}
+
+bool is_token_text(std::string_view text) {
+  return text.starts_with(kTokenPrefix) && is_session_id(text.substr(kTokenPrefix.size()));
+}
+
 std::optional<Credentials> credentials_of(const Request& request) {
   const std::optional<std::string> pair = pair_of(request);
   if (!pair) return std::nullopt;
@@ -254,7 +275,9 @@ std::optional<Response> check(const Request& request, const GuardSettings& setti
   if (settings.users || !settings.password.empty()) {
     const bool is_deep = request.path.find('/', 1) != std::string::npos;
     if (login == Login::kTooMany) {
-      return refuse(503, "too many passwords are being checked: try again in a second");
+      return refuse(503, bearer_of(request)
+                             ? "tokens cannot be checked now: try again in a second"
+                             : "too many passwords are being checked: try again in a second");
     }
     if (login == Login::kNoUser) {
       return refuse(403, "the proxy names a user that the users file does not have", "no_user");

@@ -25,7 +25,7 @@ enum class Login {
   kNone,  ///< nothing, or no password is asked for
   kRight,
   kWrong,
-  kTooMany,  ///< nobody knows: too many passwords are being checked
+  kTooMany,  ///< nobody knows: too many passwords are being checked, or tokens cannot be
   kNoUser,   ///< the proxy names somebody who is no user
 };
 [[nodiscard]] Login login_of(const Request& request, const GuardSettings& settings);
@@ -38,6 +38,18 @@ struct Credentials {
 [[nodiscard]] std::optional<Credentials> credentials_of(const Request& request);
 /// Who the client says it is, when it gives a password; else empty.
 [[nodiscard]] std::string user_of(const Request& request);
+
+/// What a program gives as its token (`Authorization: Bearer`, RFC 6750); nullopt: it gives none.
+[[nodiscard]] std::optional<std::string_view> bearer_of(const Request& request);
+/// Whether it has the form of a token: `mrt_`, and 256 bits in base64url.
+[[nodiscard]] bool is_token_text(std::string_view text);
+inline constexpr std::string_view kTokenPrefix = "mrt_";
+inline constexpr std::string_view kWrongToken = "the token is unknown, has expired or was revoked";
+
+struct NewSecret {
+  std::string text;
+  std::string hash;  ///< that is kept of it
+};
 
 /// Where there are users, people log in by a form, and their browser is known by a cookie then.
 inline constexpr const char* kLoginPath = "/login";

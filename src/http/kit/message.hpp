@@ -19,7 +19,9 @@ struct Request {
   std::string method = "GET";
   std::string from;                    ///< the client's address
   access::Caller caller = {};          ///< for whom it is; nobody until one is named
-  std::string identified_by = "none";  ///< how its user was identified: "password", "session"
+  std::string identified_by = "none";  ///< how its user was identified: "password", "session",
+                                       ///< "token"
+  std::string token_hash = {};         ///< of the token that it comes with; empty: of none
   bool is_encrypted = false;           ///< by TLS, here or by the proxy
   std::string target;  ///< path and query as they were sent; "/" if they were not visible ASCII
   std::string path;    ///< decoded, without query

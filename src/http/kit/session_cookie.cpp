@@ -7,12 +7,6 @@
 namespace millrace::http {
 namespace {
 
-bool is_id(std::string_view text) {
-  return text.size() == kSessionIdBytes && std::ranges::all_of(text, [](char c) {
-           return is_letter(c) || is_digit(c) || c == '-' || c == '_';
-         });
-}
-
 /// Empty: the standard one, or none that makes sense.
 std::string_view port_in(std::string_view host) {
   const std::size_t colon = host.rfind(':');
@@ -33,6 +27,12 @@ std::string name_of_cookie(const Request& request) {
 
 }  // namespace
 
+bool is_session_id(std::string_view text) {
+  return text.size() == kSessionIdBytes && std::ranges::all_of(text, [](char c) {
+           return is_letter(c) || is_digit(c) || c == '-' || c == '_';
+         });
+}
+
 std::vector<std::string_view> session_ids(const Request& request) {
   const std::string name = name_of_cookie(request);
   std::string_view rest = request.header("cookie");
@@ -43,7 +43,7 @@ std::vector<std::string_view> session_ids(const Request& request) {
     rest.remove_prefix(std::min(end + 1, rest.size()));
     const std::size_t name_end = pair.find('=');
     if (name_end == pair.npos || pair.substr(0, name_end) != name) continue;
-    if (is_id(pair.substr(name_end + 1))) ids.push_back(pair.substr(name_end + 1));
+    if (is_session_id(pair.substr(name_end + 1))) ids.push_back(pair.substr(name_end + 1));
   }
   return ids;
 }

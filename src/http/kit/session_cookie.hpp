@@ -17,6 +17,9 @@ namespace millrace::http {
 /// The header that sets it, or lets the browser forget it: `id` is empty then.
 [[nodiscard]] std::string set_session_cookie(const Request& request, std::string_view id);
 
+/// Whether it has the form of an id.
+[[nodiscard]] bool is_session_id(std::string_view text);
+
 /// Of an id: 256 random bits in base64url, without padding.
 inline constexpr std::size_t kSessionIdBytes = 43;
 inline constexpr std::size_t kSessionIdsMax = 4;

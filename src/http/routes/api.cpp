@@ -29,6 +29,13 @@ struct Open {
   Handler handle;
 };
 
+/// Nowhere: every user is answered who has logged in, but no token, with which one that leaks could
+/// make others.
+struct OfUser {
+  explicit constexpr OfUser(Handler h) : handle(h) {}
+  Handler handle;
+};
+
 /// For all queues: the answer is not cut to what a user may see, or the change concerns all.
 struct Whole {
   explicit constexpr Whole(Handler h) : handle(h) {}
@@ -61,7 +68,7 @@ struct CutByQueues {
   ScopedHandler handle;
 };
 
-using Reach = std::variant<Open, Whole, OfQueue, Owned, Cut, CutByQueues>;
+using Reach = std::variant<Open, OfUser, Whole, OfQueue, Owned, Cut, CutByQueues>;
 
 /// `*` in a path stands for a name; see `kNamePaths`. The first row that fits is taken, so longer
 /// paths come before shorter ones. `names` are the parameters of a GET, or the
@@ -169,6 +176,9 @@ constexpr std::array kRoutes = {
     Route{kAdmin, "POST", "/api/v1/alerts/*/test", Whole{test_alert}},
     Route{kView, "GET", "/api/v1/activity", Cut{list_activity},
           "limit cursor who from action text page target since_ms until_ms refused format"},
+    Route{kView, "GET", kTokensPath, OfUser{list_tokens}},
+    Route{kView, "POST", kTokensPath, OfUser{make_token}, "name may queues expires_s"},
+    Route{kView, "POST", "/api/v1/tokens/*/delete", OfUser{revoke_token}},
     Route{kView, "GET", "/api/v1/operations", Cut{list_operations}},
     Route{kOperate, "POST", "/api/v1/operations", Cut{start_operation}, kOperationNames},
     Route{kOperate, "POST", "/api/v1/operations/*/cancel", Cut{cancel_operation}},
@@ -312,6 +322,7 @@ std::optional<Response> refuse_by_path(const Found& found, const access::Caller&
   };
   const auto refuse_part = [&] { return refuse_anywhere(*found.route, caller); };
   return std::visit(Overloaded{[](const Open&) { return std::optional<Response>(); },
+                               [](const OfUser&) { return std::optional<Response>(); },
                                [&](const Whole&) { return refuse_whole(); },
                                [&](const OfQueue&) { return refuse_queue(); },
                                [&](const Owned&) { return refuse_part(); },
@@ -334,6 +345,16 @@ Response handle_owned(const Owned& owned, access::Right needed, const Call& call
   if (caller.may(needed, *queue)) return owned.handle(call);
   if (!caller.may(access::Right::kView, *queue)) return owned.owner->say_gone(call);
   return refuse_user(caller.name(), needed, *queue);
+}
+
+Response handle_of_user(const OfUser& of_user, const Call& call) {
+  const access::Caller& caller = call.request.caller;
+  if (!caller.is_limited()) {
+    return refuse(409, "tokens belong to users: start the server with a users file (--users)");
+  }
+  if (!caller.has_token() && !caller.name().empty()) return of_user.handle(call);
+  return refuse(403, "a token cannot list, make or revoke tokens: log in with a password",
+                kNotAllowed);
 }
 
 /// A request that waits for the walk over the queues. It has copies of what does not live so long.
@@ -375,6 +396,7 @@ Response handle(const Route& route, const Call& call) {
   const auto scope = [&] { return Scope(call.request.caller, route.needed); };
   return std::visit(
       Overloaded{[&](const Open& open) { return open.handle(call); },
+                 [&](const OfUser& of_user) { return handle_of_user(of_user, call); },
                  [&](const Whole& whole) { return whole.handle(call); },
                  [&](const OfQueue& of_queue) { return of_queue.handle(call); },
                  [&](const Owned& owned) { return handle_owned(owned, route.needed, call); },
@@ -395,7 +417,8 @@ std::vector<RouteRight> route_rights() {
   std::vector<RouteRight> rows;
   for (const Route& route : kRoutes) {
     const std::string_view where = std::visit(
-        Overloaded{[](const Open&) { return "nobody"; }, [](const Whole&) { return "all queues"; },
+        Overloaded{[](const Open&) { return "nobody"; }, [](const OfUser&) { return "a user"; },
+                   [](const Whole&) { return "all queues"; },
                    [](const OfQueue&) { return "this queue"; },
                    [](const Owned&) { return "its queue"; }, [](const Cut&) { return "any queue"; },
                    [](const CutByQueues&) { return "any queue"; }},

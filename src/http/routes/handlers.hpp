@@ -99,11 +99,15 @@ Response list_alerts(const Call& call);
 Response silence_alert(const Call& call);
 Response unsilence_alert(const Call& call);
 Response test_alert(const Call& call);
+Response list_tokens(const Call& call);
+Response make_token(const Call& call);
+Response revoke_token(const Call& call);
 Response list_activity(const Call& call, const Scope& scope);
 /// The last change that people have made to that very job or queue, by an action whose first word
 /// is one of `kinds`; null: none is known.
 [[nodiscard]] Json show_last_change(const Site& site, std::string_view target,
                                     std::initializer_list<std::string_view> kinds);
+inline constexpr std::string_view kTokensPath = "/api/v1/tokens";
 /// Notes the change that the request has made. `path` is that of its route, with `*` for a name.
 [[nodiscard]] Response note_change(const Call& call, std::string_view path, Response response);
 /// The route that the request is for, and what its `*` stands for. Empty: there is none.
@@ -117,8 +121,9 @@ struct RouteRight {
   access::Right needed;
   std::string_view method;
   std::string_view path;
-  /// "nobody": it is not needed. "all queues", "this queue": of the path. "its queue": that of what
-  /// the path names. "any queue": the answer is cut.
+  /// "nobody": it is not needed. "a user": nor here, but a user who has logged in. "all queues",
+  /// "this queue": of the path. "its queue": that of what the path names. "any queue": the answer
+  /// is cut.
   std::string_view where;
 };
 [[nodiscard]] std::vector<RouteRight> route_rights();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "base/text_map.hpp"
 #include "core/broker/broker.hpp"
 #include "core/broker/bulk_changes.hpp"
 #include "core/model/meter.hpp"
@@ -17,6 +18,7 @@
 #include "core/ports/push_in_parts.hpp"
 #include "core/ports/work_unit.hpp"
 #include "http/kit/cluster.hpp"
+#include "http/kit/guard.hpp"
 #include "http/kit/message.hpp"
 #include "http/routes/arg_search.hpp"
 #include "http/routes/measures/failure_series.hpp"
@@ -117,6 +119,8 @@ struct Site {
   ArgsPart args_part;
   /// For the jids of jobs that are pushed without one. Any thread may call it.
   std::function<std::uint64_t()> random;
+  std::function<NewSecret()> draw_secret;  ///< of a token
+  TextMap<Time> token_uses = {};           ///< the last ones since the process began, by the hashes
 };
 
 /// When a request is answered, and what the system looked like then.

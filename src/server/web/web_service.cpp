@@ -14,6 +14,7 @@
 #include "http/kit/json.hpp"
 #include "http/kit/session_cookie.hpp"
 #include "http/kit/text.hpp"
+#include "http/routes/tokens.hpp"
 #include "server/process/process.hpp"
 
 namespace millrace::server {
@@ -131,7 +132,8 @@ WebService::WebService(Parts parts, Options options, BoundSocket socket)
                                   const http::Block&
                                       block) { return MeasureFile::read_block(directory, block); },
           .args_part = faktory::args_part,
-          .random = random_number},
+          .random = random_number,
+          .draw_secret = draw_token},
       gate_(parts.poller, parts.turn),
       guard_(std::move(options.guard)),
       logins_(guard_.users),
@@ -301,6 +303,9 @@ void WebService::log_in(const std::shared_ptr<http::Request>& request, LoggedIn 
     }
     return then(http::Login::kNone);
   }
+  if (const auto token = http::bearer_of(*request)) {
+    return check_token(*token, request, std::move(then));
+  }
   const auto said = http::credentials_of(*request);
   said ? check_password(*said, request, std::move(then)) : then(http::Login::kWrong);
 }
@@ -339,6 +344,31 @@ void WebService::check_password(const http::Credentials& said,
       then(http::Login::kRight);
     });
   });
+}
+
+/// The broker's thread has the tokens. It looks again when it answers: see `take_turn`.
+void WebService::check_token(std::string_view text,
+                             /* shared: see `WebAnswers::answer` */
+                             const std::shared_ptr<http::Request>& request, LoggedIn then) {
+  request->identified_by = "token";
+  if (standby_) return then(http::Login::kNone);
+  if (!http::is_token_text(text)) return then(http::Login::kWrong);
+  request->token_hash = digest_of_secret(text);
+  // Shared by the two threads, one after the other.
+  const auto found = std::make_shared<std::optional<Token>>();
+  gate_.ask(
+      [this, found, hash = request->token_hash] { return find_token(hash, *found); },
+      [this, found, request, then = std::move(then)](std::optional<http::Response> response) {
+        port_.post([this, found, request, then, is_known = response && response->status == 200] {
+          if (!is_known) return then(http::Login::kTooMany);
+          const access::User* const user =
+              *found && guard_.users ? guard_.users->find((*found)->user) : nullptr;
+          if (user == nullptr) return then(http::Login::kWrong);
+          request->caller = access::Caller(guard_.users, *user);
+          request->caller.limit(http::grant_of(**found));
+          then(http::Login::kRight);
+        });
+      });
 }
 
 /// The request is shared: see `WebAnswers::answer`.
@@ -500,10 +530,22 @@ void WebService::go_on(const SharedVisit& visit, std::optional<http::Response> r
 
 // ---- in the loop's thread, for the port ---------------------------------------------------------
 
+/// Not 200: nobody knows, since another server may lead.
+http::Response WebService::find_token(std::string_view hash, std::optional<Token>& found) {
+  if (!site_.traffic().leadership.may_answer) return {.status = 503};
+  const Token* const token = http::use_token(site_, hash, parts_.clock.now());
+  if (token != nullptr) found = *token;
+  return {};
+}
+
 http::Response WebService::take_turn(Visit& visit) {
   const http::Request& request = *visit.request;
   const http::LeadershipFacts facts = site_.traffic().leadership;
   if (auto refused = http::answer_without_lease(facts, request.path)) return *std::move(refused);
+  const bool has_token = !request.token_hash.empty();
+  if (has_token && http::use_token(site_, request.token_hash, parts_.clock.now()) == nullptr) {
+    return http::refuse_token();
+  }
   if (gate_.is_full() && http::is_change(request)) {
     return http::refuse(503, "too many changes wait for the disk: nothing was changed");
   }

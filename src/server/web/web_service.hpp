@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -131,12 +132,16 @@ class WebService final : public Deadline, private WebAnswers {
   void check_password(const http::Credentials& said, const std::shared_ptr<http::Request>& request,
                       LoggedIn then);
   /// The request is shared, as above.
+  void check_token(std::string_view text, const std::shared_ptr<http::Request>& request,
+                   LoggedIn then);
+  /// The request is shared, as above.
   void log_in_by_form(const std::shared_ptr<http::Request>& request, Then then);
   [[nodiscard]] http::Response answer_form(const http::Request& request, const std::string& name,
                                            http::Login login);
   [[nodiscard]] http::Response log_out(const http::Request& request);
   void note(Change change);
   void note_refused(const http::Request& request, Change attempt);
+  [[nodiscard]] http::Response find_token(std::string_view hash, std::optional<Token>& found);
   void ask(const SharedVisit& visit);
   void go_on(const SharedVisit& visit, std::optional<http::Response> response);
   [[nodiscard]] std::optional<http::Response> answer_on_standby(const http::Request& request);

@@ -3,6 +3,7 @@
 #include <sodium.h>
 
 #include <array>
+#include <utility>
 
 #include "base/check.hpp"
 
@@ -25,6 +26,12 @@ std::string digest_of_secret(std::string_view secret) {
                      reinterpret_cast<const unsigned char*>(secret.data()), secret.size(), nullptr,
                      0);
   return {reinterpret_cast<const char*>(digest.data()), digest.size()};
+}
+
+http::NewSecret draw_token() {
+  std::string text = std::string(http::kTokenPrefix) + random_secret();
+  std::string hash = digest_of_secret(text);
+  return {.text = std::move(text), .hash = std::move(hash)};
 }
 
 void WebSessions::set(access::SharedUsers users) {

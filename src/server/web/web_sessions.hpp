@@ -8,6 +8,7 @@
 
 #include "access/users.hpp"
 #include "base/text_map.hpp"
+#include "http/kit/guard.hpp"
 
 namespace millrace::server {
 
@@ -16,6 +17,9 @@ namespace millrace::server {
 /// What is kept of it: its hash needs no rounds and no salt, for nobody can guess so many bits.
 /// It is looked up by that, so the time of a lookup tells nothing of the secret.
 [[nodiscard]] std::string digest_of_secret(std::string_view secret);
+
+/// A new one of a token.
+[[nodiscard]] http::NewSecret draw_token();
 
 /// Who has logged in by the form, until the process ends. Of an id only the hash is kept.
 class WebSessions {

@@ -105,6 +105,40 @@ TEST_CASE("guard: whoever is logged in may log out, on a read-only port too") {
   CHECK(check(other, settings, Login::kRight)->status == 403);
 }
 
+TEST_CASE("guard: a token has its form, and comes in one header alone") {
+  const std::string token = "mrt_" + std::string(43, 'a');
+  const Request plain = request_of("GET", "/?access_token=" + token);
+  CHECK_FALSE(bearer_of(plain).has_value());
+  CHECK_FALSE(bearer_of(with(plain, "cookie", "token=" + token)).has_value());
+  CHECK_FALSE(bearer_of(with(plain, "authorization", token)).has_value());
+  CHECK_FALSE(bearer_of(with(plain, "authorization", "Basic " + token)).has_value());
+  CHECK(bearer_of(with(plain, "authorization", "bEARER  " + token + " ")) == token);
+  CHECK(bearer_of(with(plain, "authorization", "Bearer")) == "");
+  CHECK(is_token_text(token));
+  for (std::size_t end = 0; end < token.size(); ++end)
+    CHECK_FALSE(is_token_text(token.substr(0, end)));
+  CHECK_FALSE(is_token_text(token + "a"));
+  CHECK_FALSE(is_token_text(token.substr(0, 46) + "="));
+  CHECK_FALSE(is_token_text("MRT_" + token.substr(4)));
+}
+
+TEST_CASE("guard: a program is told what is wrong with its token, and gets no page") {
+  const std::string token = "Bearer mrt_" + std::string(43, 'a');
+  const Request request =
+      with(with(request_of("GET", "/"), "authorization", token), "accept", "text/html");
+  const GuardSettings settings{.users = test::users_of({test::user_of_all("ana", {})})};
+  const Response wrong = check(request, settings, Login::kWrong).value();
+  CHECK(wrong.status == 401);
+  CHECK(wrong.body == R"({"error":"the token is unknown, has expired or was revoked"})");
+  CHECK(wrong.headers.at("WWW-Authenticate").starts_with("Bearer "));
+  const Response unknown = check(request, settings, Login::kTooMany).value();
+  CHECK(unknown.status == 503);
+  CHECK(unknown.body.find("tokens cannot be checked now") != std::string::npos);
+  const Response no_users = checked(request, {.password = "secret"}).value();
+  CHECK(no_users.status == 401);
+  CHECK(no_users.body.find("no users file, so no tokens") != std::string::npos);
+}
+
 TEST_CASE("guard: a browser that knows no password shows a way to log in") {
   const Request page = with(request_of("GET", "/jobs"), "accept", "text/html,*/*;q=0.8");
   const Response refused = checked(page, {.password = "secret"}).value();

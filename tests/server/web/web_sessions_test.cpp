@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "core/model/features/token.hpp"
 #include "support/doctest.hpp"
 #include "support/users.hpp"
 
@@ -33,6 +34,14 @@ struct Fixture {
 };
 
 }  // namespace
+
+TEST_CASE("web secret: a token has the form of one, and its hash is not its text") {
+  const http::NewSecret token = draw_token();
+  CHECK(http::is_token_text(token.text));
+  CHECK(token.hash == digest_of_secret(token.text));
+  CHECK(token.hash.size() == kTokenHashBytes);
+  CHECK(draw_token().text != token.text);
+}
 
 TEST_CASE("web secret: it is 43 characters of an address, and never the same") {
   std::set<std::string> all;

@@ -93,6 +93,7 @@ Response note(Activity& activity, Response response, Change change) {
   // One job, since the request succeeded.
   const bool is_counted = change.outcome == ChangeOutcome::kCounted;
   if (change.action.starts_with("jobs") && !is_counted) change.count_jobs(1);
+  if (change.action == "tokens/create") change.target = said["id"].get<std::string>();
   if (change.target.empty() && change.action == "jobs") change.target = to_string(said["id"]);
   activity.note(std::move(change), operation);
   return response;
@@ -269,6 +270,7 @@ Response note_change(const Call& call, std::string_view path, Response response)
   change.at = call.moment.now;
   change.action = action_of(path);
   change.target = call.name;
+  if (path == kTokensPath) change.action += "/create";
   // What it does, and of a whole queue to which.
   if (path == kOperationsPath) {
     change.action += '/' + read_text(call.request.members, "action");
@@ -283,7 +285,9 @@ std::optional<Change> refused_attempt(const Request& request, const Response& re
   const bool is_by_proxy = refusal.status == 401 && request.identified_by == "proxy";
   if (is_wrong || is_by_proxy || refusal.is_wrong_login) {
     change.action = "login";
-    change.details = is_by_proxy ? "a header that the proxy alone may send" : "wrong password";
+    change.details = is_by_proxy                        ? "a header that the proxy alone may send"
+                     : request.identified_by == "token" ? "wrong token"
+                                                        : "wrong password";
     return change;
   }
   const NamedPath path = path_of(request);
