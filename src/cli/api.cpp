@@ -78,6 +78,7 @@ Api::Api(const Choice& choice)
       shown_url_(choice.url.shown()),
       ca_file_(choice.ca_file),
       has_password_(!choice.password.empty() || !choice.url.password.empty()),
+      has_token_(!choice.bearer.empty()),
       client_(make_client(choice.url)) {
   client_->set_keep_alive(true);
   client_->set_connection_timeout(kConnectSeconds, 0);
@@ -89,7 +90,8 @@ Api::Api(const Choice& choice)
   // The audit log shows it.
   client_->set_default_headers({{"User-Agent", "millrace"}});
   if (!choice.ca_file.empty()) client_->set_ca_cert_path(choice.ca_file);
-  if (!has_password_) return;
+  if (has_token_) client_->set_bearer_token_auth(choice.bearer);
+  if (has_token_ || !has_password_) return;
   const std::string& user = choice.url.user;
   client_->set_basic_auth(user.empty() ? "millrace" : user,
                           choice.password.empty() ? choice.url.password : choice.password);
@@ -145,6 +147,9 @@ Reply<Answer> Api::read(const httplib::Result& result) {
   }
   has_answered_ = true;
   const httplib::Response& response = *result;
+  if (response.status == 401 && has_token_) {
+    return Failure{.text = reason_of(response) + "; see MILLRACE_TOKEN", .status = 401};
+  }
   if (response.status == 401) {
     return Failure{.text = has_password_ ? "the password is wrong"
                                          : "the server wants a password; see --password-file",

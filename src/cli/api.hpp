@@ -28,7 +28,7 @@ struct Answer {
   std::int64_t now_ms = 0;  ///< the server's clock
 };
 
-/// One server's JSON API, over one connection. Messages never have the password.
+/// One server's JSON API, over one connection. Messages have neither the password nor the token.
 class Api {
  public:
   explicit Api(const Choice& choice);
@@ -61,6 +61,7 @@ class Api {
   std::string shown_url_;
   std::string ca_file_;
   bool has_password_;
+  bool has_token_;
   bool has_answered_ = false;
   std::unique_ptr<httplib::ClientImpl> client_;
 };

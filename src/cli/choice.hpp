@@ -82,6 +82,13 @@ struct ThrottleChoice {
   }
 };
 
+/// What `tokens new` asks for.
+struct TokenChoice {
+  std::vector<std::string> may;
+  std::vector<std::string> queues;
+  std::optional<std::uint64_t> expires_s;
+};
+
 /// What `dev` does besides serving.
 struct DevChoice {
   bool has_demo = false;
@@ -103,6 +110,7 @@ struct Choice {
   bool has_job_port = false;  ///< the same of `job_port`
   std::string password_file;  ///< empty: none
   std::string password;       ///< empty: none, or that of `url`
+  std::string bearer;         ///< not empty: a token, which is sent instead of a password
   std::string ca_file;        ///< empty: the certificates of the system
   bool is_json = false;
   bool has_colors = true;  ///< on a terminal
@@ -128,6 +136,7 @@ struct Choice {
   PutChoice put;
   FetchChoice fetch;
   ThrottleChoice throttle;
+  TokenChoice token;
   DevChoice dev;
   BenchChoice bench;
 };

@@ -33,6 +33,9 @@ inline constexpr std::array<std::string_view, 5> kBatchActionWords = {"show", "r
 inline constexpr std::array<std::string_view, 1> kLockActionWords = {"free"};
 inline constexpr std::array<std::string_view, 2> kFormatWords = {"text", "json"};
 inline constexpr std::array<std::string_view, 2> kThrottleActionWords = {"set", "reset"};
+inline constexpr std::array<std::string_view, 2> kTokenActionWords = {"new", "revoke"};
+inline constexpr std::array<std::string_view, 5> kRightWords = {"push", "work", "view", "operate",
+                                                                "admin"};
 
 inline constexpr ValueHint kQueueHint{.is_queue = true};
 

@@ -60,6 +60,19 @@ Outcome<Done> set_states(Choice& choice, const std::string& text,
   }
 }
 
+/// Separated by commas. `words`: empty: any.
+Outcome<Done> set_words(std::vector<std::string>& to, const std::string& text,
+                        std::span<const std::string_view> words) {
+  for (std::string_view rest = text;;) {
+    const std::string_view word = rest.substr(0, rest.find(','));
+    if (word.empty()) return Problem{"must not have an empty part"};
+    if (!words.empty() && !has_word(words, word)) return Problem{must_be(words, word)};
+    to.emplace_back(word);
+    if (word.size() == rest.size()) return Done{};
+    rest.remove_prefix(word.size() + 1);
+  }
+}
+
 Outcome<Done> add_filter(Choice& choice, const char* name, const std::string& text) {
   if (text.empty()) return Problem{"must not be empty"};
   choice.filters.push_back({.name = name, .text = text});
@@ -241,7 +254,8 @@ constexpr std::array kVerbOptions = {
                kServer | kTop, set_url, "MILLRACE_URL"},
     VerbOption{"url", "URL", "The same as a URL as TARGET", kDoctor, set_url},
     VerbOption{"password-file", "FILE",
-               "File with the password; without it, MILLRACE_PASSWORD has the password",
+               "File with the password; without it, MILLRACE_TOKEN has a token, or "
+               "MILLRACE_PASSWORD the password",
                kServer | kDoctor | kTop, sets<&Choice::password_file>},
     VerbOption{"ca", "FILE",
                "Certificates to check that of the server with (PEM), instead of the system's",
@@ -407,6 +421,20 @@ constexpr std::array kVerbOptions = {
                kThrottles, set_rate},
     VerbOption{"unlimited", nullptr, "With `set`: no limits, whatever the config file says",
                kThrottles, sets<&Choice::throttle, &ThrottleChoice::is_unlimited>},
+    VerbOption{"may", "RIGHTS",
+               "With `new`: push, work, view, operate or admin; several with commas", kTokens,
+               [](Choice& c, const std::string& text) {
+                 return set_words(c.token.may, text, kRightWords);
+               },
+               nullptr, ValueHint{.words = kRightWords, .is_list = true}},
+    VerbOption{
+        "queues", "PATTERNS",
+        "With `new`: for these queues, such as 'mail*'; several with commas (default: all)",
+        kTokens,
+        [](Choice& c, const std::string& text) { return set_words(c.token.queues, text, {}); },
+        nullptr, kQueueHint},
+    VerbOption{"expires", "DURATION", "With `new`: how long it is valid, 1m to 366d, such as 30d",
+               kTokens, sets_seconds<&Choice::token, &TokenChoice::expires_s>},
     VerbOption{"demo", nullptr, "With clients and workers of both protocols, whose jobs also fail",
                kDev, sets<&Choice::dev, &DevChoice::has_demo>},
     VerbOption{"no-open", nullptr, "Only print the address of the pages", kDev,

@@ -202,6 +202,19 @@ constexpr std::array kVerbRows = {
             turn_throttles,
             "Exit status 0: done. 1: the server refused. 2: wrong arguments. 3: the server cannot "
             "be reached."},
+    VerbRow{"tokens",
+            "List, make or revoke tokens, with which programs use the API",
+            {VerbWord{"ACTION", "new or revoke; without it, your tokens are listed",
+                      Number::kOptional, ValueHint{.words = kTokenActionWords}},
+             VerbWord{"NAME", "With `new`: its name; with `revoke`: its ID, which the list has",
+                      Number::kOptional}},
+            kServer | kTokens | kWatch,
+            turn_tokens,
+            "`new` prints the token once. Programs send it as `Authorization: Bearer TOKEN`; the "
+            "other verbs take it from MILLRACE_TOKEN. A token cannot list, make or revoke tokens: "
+            "this verb ignores MILLRACE_TOKEN and needs the password of a user.\n"
+            "Exit status 0: done. 1: the server refused. 2: wrong arguments. 3: the server cannot "
+            "be reached."},
     VerbRow{"export",
             nullptr,
             {},

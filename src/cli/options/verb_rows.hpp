@@ -53,6 +53,7 @@ enum Group : unsigned {
   kLocks = 1u << 26,   ///< --queue and --type of locks
   kExport = 1u << 27,
   kAudit = 1u << 28,
+  kTokens = 1u << 29,
 };
 
 /// One option. `--name` is its flag.

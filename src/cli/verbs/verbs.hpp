@@ -35,6 +35,7 @@ Exit show_cluster(Session& session);
 Exit list_types(Session& session);
 Exit list_changes(Session& session);
 Exit list_locks(Session& session);
+Exit turn_tokens(Session& session);
 Exit export_jobs(Session& session);
 Exit import_jobs(Session& session);
 

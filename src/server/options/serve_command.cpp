@@ -170,7 +170,7 @@ std::vector<std::string> ServeCommand::unknown_variables() const {
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
     const std::string_view name = text.substr(0, text.find('='));
-    if (name == kUrlVariable || name == kPasswordVariable) continue;
+    if (name == kUrlVariable || name == kPasswordVariable || name == kTokenVariable) continue;
     const bool is_known = std::ranges::any_of(
         options, [=](const CLI::Option* option) { return option->get_envname() == name; });
     if (name.starts_with(kVariableStart) && !is_known) unknown.emplace_back(name);

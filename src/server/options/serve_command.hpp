@@ -19,6 +19,7 @@ namespace millrace::server {
 /// What tells the verbs where the server is, and its password. They mean nothing to `serve`.
 inline constexpr const char* kUrlVariable = "MILLRACE_URL";
 inline constexpr const char* kPasswordVariable = "MILLRACE_PASSWORD";
+inline constexpr const char* kTokenVariable = "MILLRACE_TOKEN";
 
 /// Makes a flag and a variable of a row; `text` gets its value.
 CLI::Option* add_option(CLI::App& command, const OptionRow& row, std::string& text);

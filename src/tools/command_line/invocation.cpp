@@ -13,6 +13,7 @@
 #include "cli/options/verb_rows.hpp"
 #include "cli/show/width.hpp"
 #include "cli/value_hint.hpp"
+#include "http/kit/guard.hpp"
 #include "server/options/config.hpp"
 #include "server/options/option_rows.hpp"
 #include "server/options/password.hpp"
@@ -380,10 +381,24 @@ std::optional<std::string> flag_without_value(const std::vector<std::string>& ar
   return std::nullopt;
 }
 
+/// A password that was given for this very server wins. Tokens are managed without one.
+Outcome<Done> take_token(cli::Choice& choice) {
+  const bool has_password =
+      !choice.password_file.empty() || (choice.has_url && !choice.url.password.empty());
+  if (has_password || choice.verb->name == std::string_view("tokens")) return Done{};
+  choice.bearer = server::environment_variable(server::kTokenVariable).value_or("");
+  if (choice.bearer.empty() || http::is_token_text(choice.bearer)) return Done{};
+  return Problem{
+      "MILLRACE_TOKEN is not a token: `millrace tokens new` prints one, which begins with " +
+      std::string(http::kTokenPrefix)};
+}
+
 Invocation read_ask(const cli::CommandLine& verbs, const std::vector<std::string>& arguments) {
   if (const auto flag = flag_without_value(arguments)) return refuse(*flag + " needs a value");
   Outcome<cli::Choice> choice = verbs.choice();
   if (!choice) return refuse(choice.error().text);
+  // Before the URL of Faktory counts, whose password is that of workers.
+  if (auto taken = take_token(*choice); !taken) return refuse(taken.error().text);
   if (auto taken = take_server(*choice); !taken) return refuse(taken.error().text);
   if (auto checked = check_ca(*choice); !checked) return refuse(checked.error().text);
   std::string warning;

@@ -73,6 +73,7 @@ constexpr Item kStatuses[] = {
 constexpr Item kVariables[] = {
     {"MILLRACE_URL", "Where the web port of the server is, for the commands that ask one."},
     {"MILLRACE_PASSWORD", "The password for these commands."},
+    {"MILLRACE_TOKEN", "A token for these commands but tokens, instead of a password."},
     {"FAKTORY_URL",
      "Without MILLRACE_URL: the host and the password of a server that has the usual ports; its "
      "web "

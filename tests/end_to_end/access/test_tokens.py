@@ -6,10 +6,11 @@ import os
 import re
 import signal
 import socket
+import subprocess
 import time
 
-from access.test_users import WithUsers, basic
-from program import free_port, wait_until
+from access.test_users import PASSWORD, WithUsers, basic
+from program import PROGRAM, environment, free_port, wait_until
 from web import Web, problems
 
 WRONG = "the token is unknown, has expired or was revoked"
@@ -203,6 +204,49 @@ class TokensTest(WithUsers):
                                    **basic("ana"))
         self.assertEqual(status, 400)
         self.assertIn("from 60 to 31622400", said["error"])
+
+
+    def cli(self, *words, user=None, token="", status=0):
+        host, port = self.server_.web_address
+        login = f"{user}@" if user else ""
+        env = environment() | {"MILLRACE_URL": f"http://{login}{host}:{port}"}
+        env |= {"MILLRACE_TOKEN": token} if token else {}
+        env |= {"MILLRACE_PASSWORD": PASSWORD} if user else {}
+        run = subprocess.run([PROGRAM, *words], env=env, stdin=subprocess.DEVNULL, text=True,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        self.assertEqual(run.returncode, status, run.stdout + run.stderr)
+        return run.stdout if status == 0 else run.stderr
+
+    def test_the_command_makes_uses_lists_and_revokes_tokens(self):
+        self.ask("POST", "/jobs", {"jobtype": "Send", "args": [], "queue": "mail"}, **basic("ana"))
+        told = self.cli("tokens", "new", "ci", "--may", "view,operate", "--queues", "mail*",
+                        "--expires", "30d", user="ana")
+        token, name = re.search(r"token +(\S+)\nid +(\S+)\nnote +.*not shown again", told).groups()
+        self.assertIn("paused", self.cli("pause", "mail", token=token))
+        self.assertIn("ana lacks the right view for all queues",
+                      self.cli("tokens", "new", "b", "--may=view", "--expires=1d", user="ana",
+                               status=1))
+        self.assertRegex(self.cli("tokens", user="ana"),
+                         rf"{name} +ci +ana +view operate +mail\* +29d +0s ago")
+        # Of the two it takes the password.
+        self.assertIn(name, self.cli("tokens", user="ana", token=token))
+        self.assertIn("wants a password", self.cli("tokens", token=token, status=1))
+        self.assertIn("new needs --may and --expires",
+                      self.cli("tokens", "new", "c", user="ana", status=2))
+        self.assertIn("`millrace tokens` lists them",
+                      self.cli("tokens", "revoke", user="ana", status=2))
+        self.assertIn("did you mean revoke?",
+                      self.cli("tokens", "revok", "x", user="ana", status=2))
+        self.assertIn("there is no such token",
+                      self.cli("tokens", "revoke", "0", user="ana", status=1))
+        made = json.loads(self.cli("tokens", "new", "d", "--may=view", "--queues=mail*,mail",
+                                   "--expires=1d", "--json", user="ana"))
+        self.assertEqual(made["queues"], ["mail*", "mail"])
+        self.assertEqual(self.cli("tokens", "revoke", name, user="ana"), "revoked     ci\n")
+        said = self.cli("queues", token=token, status=1)
+        self.assertIn(WRONG + "; see MILLRACE_TOKEN", said)
+        self.assertNotIn(token, said)
+        self.assertIn("is not a token", self.cli("queues", token="secret", status=2))
 
 
 class NoUsersTest(WithUsers):

@@ -15,7 +15,7 @@ from program import PROGRAM, ServerTest, environment, free_port
 SECONDS_MAX = 60
 COMMANDS = "serve check backup restore move-to-log move-to-file import".split()
 COMMANDS += "stats queues ls peek tail retry kill delete pause resume push put fetch top".split()
-COMMANDS += "workers errors dev doctor bench health cluster types audit locks config".split()
+COMMANDS += "workers errors dev doctor bench health cluster types audit locks tokens config".split()
 
 
 def printed(*arguments):

@@ -731,6 +731,38 @@ TEST_CASE("ask: a file of the password wins over the environment, and so does th
   CHECK(ask({"stats", "--url=http://:of-url@here"}).password.empty());
 }
 
+TEST_CASE("ask: a token is sent unless a password was given for this server") {
+  const std::string token = "mrt_" + std::string(43, 'a');
+  const Variable variable("MILLRACE_TOKEN", token);
+  const Variable password("MILLRACE_PASSWORD", "of-environment");
+  const Scratch scratch;
+  CHECK(ask({"stats"}).bearer == token);
+  CHECK(ask({"stats", "--password-file=" + scratch.write("password", "p\n")}).bearer.empty());
+  CHECK(ask({"stats", "--url=http://ana:p@here"}).bearer.empty());
+  CHECK(ask({"tokens"}).bearer.empty());
+  const Variable other("FAKTORY_URL", "tcp://:p@here:7419");
+  CHECK(ask({"stats"}).bearer == token);
+}
+
+TEST_CASE("ask: a token that cannot be one is refused, and not shown") {
+  const Variable variable("MILLRACE_TOKEN", "mrt_\r\nX: 1");
+  const Invocation invocation = read_invocation({"stats"});
+  CHECK(invocation.text.find("MILLRACE_TOKEN is not a token") != std::string::npos);
+  CHECK(invocation.text.find("X: 1") == std::string::npos);
+}
+
+TEST_CASE("ask: what a token may is read from a list") {
+  const cli::Choice choice =
+      ask({"tokens", "new", "ci", "--may=view,operate", "--queues=mail*,shop", "--expires=30d"});
+  CHECK(choice.token.may == std::vector<std::string>{"view", "operate"});
+  CHECK(choice.token.queues == std::vector<std::string>{"mail*", "shop"});
+  CHECK(choice.token.expires_s == 30 * 24 * 3600);
+  CHECK(read_invocation({"tokens", "new", "ci", "--may=view,rule"}).text.find("--may must be") !=
+        std::string::npos);
+  CHECK(read_invocation({"tokens", "new", "ci", "--queues=a,"}).text.find("an empty part") !=
+        std::string::npos);
+}
+
 TEST_CASE("ask: colors are left out where nobody wants them") {
   const Variable terminal("TERM", "xterm");
   {
