@@ -326,6 +326,7 @@ function drawTop() {
       "div",
       { class: "tools" },
       isReadOnly && h("span", { class: "badge" }, "read-only"),
+      user && h("a", { class: "quiet", href: link("tokens"), title: "Your tokens" }, "Tokens"),
       user?.isSession && tool({ onclick: logOut, title: `Log out ${user.name}` }, "Log out"),
       tool(
         {

@@ -17,6 +17,7 @@ import type from "./pages/type.js";
 import types from "./pages/types.js";
 import throttles from "./pages/throttles.js";
 import views, { view } from "./pages/views.js";
+import tokens from "./pages/tokens.js";
 import workers from "./pages/workers.js";
 import worker from "./pages/worker.js";
 import server from "./pages/server.js";
@@ -55,6 +56,7 @@ export const PAGES = [
   [/^cron\/?$/, cron, "cron"],
   [/^cron\/(.+)$/, cronEntry, "cron"],
   [/^throttles\/?$/, throttles, "throttles"],
+  [/^tokens\/?$/, tokens, ""],
   [/^workers\/?$/, workers, "workers"],
   [/^workers\/(.+)$/, worker, "workers"],
   [/^activity\/?$/, activity, "activity"],

@@ -1,6 +1,6 @@
 // The search at the top: a dialog that finds pages, actions of this page, queues, types, errors,
 // cron entries, batches and jobs by some letters, or jobs by a query.
-import { get, ifAllowed, part } from "./api.js";
+import { get, ifAllowed, part, user } from "./api.js";
 import { h, show } from "./dom.js";
 import { HELP } from "./help.js";
 import { NAV } from "./pages.js";
@@ -37,6 +37,7 @@ const SHORTCUTS = {
   text: "Help: keyboard shortcuts",
   run: () => document.dispatchEvent(new Event("help")),
 };
+const TOKENS = { kind: "Page", text: "Tokens", href: link("tokens") };
 
 /** The buttons of the page, other than those of a row. */
 const actions = () =>
@@ -177,7 +178,7 @@ async function findJobs(text) {
 
 /** What the text may mean, the best first, as far as the page knows without the server. */
 function knownOptions(text) {
-  const here = [...actions(), ...PAGES, SHORTCUTS];
+  const here = [...actions(), ...PAGES, ...(user ? [TOKENS] : []), SHORTCUTS];
   if (!text) return here;
   const [, id] = /^(?:beanstalk-)?(\d+)$/.exec(text) ?? [];
   if (id) return [{ kind: "Job", text: `Job ${id}`, href: link(`jobs/${id}`) }];

@@ -31,6 +31,7 @@ import { cases as chartCases } from "./cases/chart_cases.js";
 import { cases as workerCases } from "./cases/worker_cases.js";
 import { cases as loadCases } from "./cases/load_cases.js";
 import { cases as loginCases } from "./cases/login_cases.js";
+import { cases as tokenCases } from "./cases/token_cases.js";
 import { cases as userCases } from "./cases/user_cases.js";
 import { cases as helpCases } from "./cases/help_cases.js";
 
@@ -100,6 +101,7 @@ const files = [
   workerCases,
   loadCases,
   loginCases,
+  tokenCases,
   userCases,
   helpCases,
 ];

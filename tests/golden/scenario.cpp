@@ -445,6 +445,7 @@ std::string tell_finished(const FinishedJobs& finished) {
             " began_at=" + number(job.began_at) + " ended_at=" + number(job.ended_at) + "\n  '" +
             std::string(job.queue()) + "' '" + std::string(job.wid()) + "' '" +
             printable(job.name()) + "' '" + std::string(job.jid()) + "'\n";
+    if (job.args) text += "  args " + printable(*job.args) + "\n";
     return true;
   });
   return text;
@@ -461,7 +462,6 @@ std::string tell_attempts(const View& view, const Job& job) {
             attempt.hostname + "' " + std::to_string(attempt.pid) + "," +
             std::to_string(attempt.connection) + " " + printable(attempt.errtype) + ": " +
             printable(attempt.message);
-    if (job.args) text += "  args " + printable(*job.args) + "\n";
     for (const std::string& line : attempt.backtrace) text += "\n      at " + printable(line);
   }
   return text;

@@ -29,6 +29,8 @@ export const ACTIONS = {
   "errors/note": "Edit note of error",
   "views/set": "Save view",
   "views/delete": "Delete view",
+  "tokens/create": "Make token",
+  "tokens/delete": "Revoke token",
   "alerts/silence": "Silence alert",
   "alerts/unsilence": "End silence of alert",
   "alerts/test": "Test alert",
