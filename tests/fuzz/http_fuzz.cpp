@@ -83,8 +83,26 @@ struct SampleWeb {
                    (kind == JobKind::kBytes && beanstalk::is_tube_name(name));
           },
       .args_part = faktory::args_part,
-      .random = [] { return std::uint64_t{7}; }};
+      .random = [] { return std::uint64_t{7}; },
+      .draw_secret =
+          [this] {
+            const std::string number = std::to_string(++secrets);
+            return NewSecret{.text = number,
+                             .hash = number + std::string(kTokenHashBytes - number.size(), '-')};
+          }};
+  int secrets = 0;
 };
+
+/// One with some rights, since tokens are those of users.
+access::Caller user() {
+  static const access::SharedUsers users =
+      std::make_shared<const access::Users>(std::vector<access::User>{
+          {.name = "ana",
+           .grants = {{.queues = {"mail*"}, .may = {access::Right::kView, access::Right::kPush}}},
+           .secrets = {},
+           .web_passwords = {}}});
+  return {users, users->all().front()};
+}
 
 /// Method and path, then `name=value` of the query, then `name: value` headers, then a blank line
 /// and the body.
@@ -105,6 +123,7 @@ Request read_request(std::string_view input) {
       request.headers.emplace(lower_case(line.substr(0, mark)), trimmed(value));
     }
   }
+  if (request.path.starts_with("/api/v1/tokens")) request.caller = user();
   request.body = input;
   return request;
 }
