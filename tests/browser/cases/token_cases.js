@@ -63,6 +63,12 @@ export const cases = [
       assert.doesNotMatch(await page.content(), new RegExp(token));
       assert.deepEqual(await violations(page), []);
 
+      await page.setViewportSize({ width: 390, height: 844 });
+      await page.getByRole("button", { name: "New token…" }).click();
+      await page.getByLabel("Expires in").waitFor();
+      assert.deepEqual(await violations(page), []);
+      assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 390);
+
       const ask = async () => {
         const headers = { Authorization: `Bearer ${token}` };
         return (await fetch(`${server.base}api/v1/queues`, { headers })).status;
