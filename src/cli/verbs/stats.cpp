@@ -48,12 +48,17 @@ Exit show_stats(Session& session) {
   console.print_member("per second", rate_at(rates, "enqueued") + " enqueued, " +
                                          rate_at(rates, "processed") + " processed, " +
                                          rate_at(rates, "failed") + " failed");
-  console.print_member("today", runs(member(all, "today")));
-  console.print_member("in total", runs(member(all, "totals")));
+  // A user of some queues is not told all of it.
+  const auto print_told = [&](const char* name, const Json& told, const std::string& text) {
+    if (!told.is_null()) console.print_member(name, text);
+  };
+  print_told("today", member(all, "today"), runs(member(all, "today")));
+  print_told("in total", member(all, "totals"), runs(member(all, "totals")));
   console.print_member("queues", figure_at(all, "queues"));
-  console.print_member("workers", figure_at(all, "workers"));
-  console.print_member("clients", figure_at(connections, "beanstalk") + " beanstalk, " +
-                                      figure_at(connections, "faktory") + " Faktory");
+  print_told("workers", member(all, "workers"), figure_at(all, "workers"));
+  print_told("clients", connections,
+             figure_at(connections, "beanstalk") + " beanstalk, " +
+                 figure_at(connections, "faktory") + " Faktory");
   const Json& oldest = member(all, "oldest_ready");
   if (oldest.is_object()) {
     console.print_member("oldest", age_at(oldest, "since", answer->now_ms) + " ready in " +

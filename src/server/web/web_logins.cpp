@@ -53,7 +53,6 @@ std::optional<WebLogins::Check> WebLogins::begin(const http::Credentials& said,
   Check check;
   check.said_ = said;
   check.from_ = from;
-  check.users_ = users_;
   const access::User* const user = users_ ? users_->find(said.user) : nullptr;
   if (user != nullptr) check.hashes_ = user->web_passwords;
   return check;
@@ -70,8 +69,10 @@ void WebLogins::Check::work() {
 
 std::optional<access::Caller> WebLogins::finish(const Check& check) {
   checked_.erase(checked_.find(check.from_));
-  if (!check.is_right_ || check.users_ != users_) return std::nullopt;
-  const access::User* const user = users_->find(check.said_.user);
+  // Those of now: a reload may have come in between.
+  const access::User* const user = users_ ? users_->find(check.said_.user) : nullptr;
+  const bool is_right = check.is_right_ && user != nullptr && user->web_passwords == check.hashes_;
+  if (!is_right) return std::nullopt;
   if (known_.size() >= kWebLoginsMax) known_.clear();
   known_.insert_or_assign(digest_of(check.said_), user);
   return access::Caller(users_, *user);

@@ -38,11 +38,10 @@ class WebLogins {
     std::string from_;
     std::vector<std::string> hashes_;  ///< of that user; of one that is not there a made up one
     bool is_right_ = false;
-    access::SharedUsers users_;
   };
   /// nullopt: too many are being checked, of this address or in all.
   [[nodiscard]] std::optional<Check> begin(const http::Credentials& said, const std::string& from);
-  /// nullopt: it is wrong, or the users have changed since.
+  /// nullopt: it is wrong, or the user has other passwords by now.
   [[nodiscard]] std::optional<access::Caller> finish(const Check& check);
 
   /// The thread that checks, one after the other.
