@@ -56,7 +56,7 @@ export const PAGES = [
   [/^cron\/?$/, cron, "cron"],
   [/^cron\/(.+)$/, cronEntry, "cron"],
   [/^throttles\/?$/, throttles, "throttles"],
-  [/^tokens\/?$/, tokens, ""],
+  [/^tokens\/?$/, tokens, "tokens"],
   [/^workers\/?$/, workers, "workers"],
   [/^workers\/(.+)$/, worker, "workers"],
   [/^activity\/?$/, activity, "activity"],
