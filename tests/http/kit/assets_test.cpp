@@ -62,14 +62,14 @@ TEST_CASE("assets: a browser keeps a file only under an address with its version
   CHECK(caching_of("of another release") == "no-cache");
 }
 
-TEST_CASE("assets: the whole of the pages is smaller than 240 kB") {
+TEST_CASE("assets: the whole of the pages is smaller than 245 kB") {
   std::size_t bytes = 0;
   for (const Asset& asset : assets()) {
     const bool is_manual = asset.path.starts_with("help/");
     if (asset.path != "openapi.json" && !is_manual) bytes += asset.bytes.size();
   }
   CHECK(bytes > 50'000);
-  CHECK(bytes < 240'000);
+  CHECK(bytes < 245'000);
 }
 
 }  // namespace millrace::http

@@ -259,7 +259,7 @@ TEST_CASE("rights: an error is of those who may see all queues of its jobs") {
     CHECK(is_refused(server.post(mail_viewer(), path + "/note", {{"text", "seen"}})));
   }
   // Another queue has it too now.
-  server.web.fail("Mail", "timeout of a job", false, "shop-secret");
+  server.web.fail("Mail", "timeout of a job", false, "orders");
   CHECK(errors(mail_viewer()).size() == 1);
 }
 
