@@ -110,7 +110,10 @@ class TlsTest(ServerTest):
         begin = time.monotonic()
         with socket.create_connection(self.running.faktory_address, timeout=10) as plain:
             self.assertEqual(plain.recv(1), b"")
-        self.assertAlmostEqual(time.monotonic() - begin, 2.0, delta=0.5)
+        took = time.monotonic() - begin
+        self.assertGreater(took, 1.5)
+        # Not sooner than it should; how much later depends on the machine.
+        self.assertLess(took, 10)
 
     def test_a_new_certificate_by_hup(self):
         before = self.faktory()

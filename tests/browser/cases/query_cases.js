@@ -285,7 +285,7 @@ export const cases = [
     },
   },
   {
-    title: "the palette finds workers, batches by their descriptions, Activity and help",
+    title: "the palette finds workers, batches by their descriptions, Activity and shortcuts",
     async run(test) {
       const { client } = await fill(test);
       const batch = { description: "Nightly import", success: { jobtype: "T" } };
@@ -300,7 +300,7 @@ export const cases = [
         await find(page, text);
         await page.waitForURL(address);
       }
-      await find(page, "help");
+      await find(page, "shortcuts");
       await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
     },
   },
