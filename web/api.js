@@ -33,7 +33,7 @@ export const mayOperate = (queue) =>
 /** What is about all queues: of a user of some, it is not asked for. */
 const WHOLE = new RegExp(
   "^(trend|history|server|cluster|types|connections|throttles|throttle-rules" +
-    "|(batches|errors|alerts|workers|views)(/.*)?)$",
+    "|(batches|alerts|workers|views)(/.*)?|errors/.*)$",
 );
 let isLimited = false;
 let known;

@@ -190,7 +190,10 @@ struct ActivityListing {
   /// What the user has done, and what was done to a queue that it may see. Others may name foreign
   /// queues in their details.
   [[nodiscard]] bool is_seen(const Change& change) const {
-    if (scope.is_all() || change.user == scope.user()) return true;
+    if (scope.is_all()) return true;
+    // Such an entry has names that others have tried too.
+    if (change.is_refused() && change.action == "login") return false;
+    if (change.user == scope.user()) return true;
     const std::string_view action = change.action;
     const bool is_of_queue = action.starts_with("queues/") ||
                              (action.starts_with("throttles/") && !is_type_name(change.target));
@@ -285,6 +288,8 @@ std::optional<Change> refused_attempt(const Request& request, const Response& re
   const bool is_by_proxy = refusal.status == 401 && request.identified_by == "proxy";
   if (is_wrong || is_by_proxy || refusal.is_wrong_login) {
     change.action = "login";
+    // Some clients send a token as the name.
+    if (change.user.find(kTokenPrefix) != change.user.npos) change.user = "a token";
     change.details = is_by_proxy                        ? "a header that the proxy alone may send"
                      : request.identified_by == "token" ? "wrong token"
                                                         : "wrong password";

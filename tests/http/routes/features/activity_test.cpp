@@ -211,6 +211,17 @@ Request wrong_login(const std::string& from) {
   return request;
 }
 
+TEST_CASE("activity: a token that is sent as a name is not noted") {
+  const GuardSettings settings{.password = "right"};
+  Request request = request_of("GET", "/api/v1/queues");
+  // mrt_secret:
+  request.headers.emplace("authorization", "Basic bXJ0X3NlY3JldDo=");
+  const auto attempt =
+      refused_attempt(request, check(request, settings, login_of(request, settings)).value());
+  REQUIRE(attempt);
+  CHECK(attempt->user == "a token");
+}
+
 TEST_CASE("activity: a wrong password is an attempt, and no password is none") {
   WebFixture web;
   const GuardSettings settings{.password = "right"};
