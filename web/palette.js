@@ -34,7 +34,7 @@ const PAGES = [
 
 const SHORTCUTS = {
   kind: "Action",
-  text: "Keyboard shortcuts",
+  text: "Shortcuts",
   run: () => document.dispatchEvent(new Event("help")),
 };
 const TOKENS = { kind: "Page", text: "Tokens", href: link("tokens") };

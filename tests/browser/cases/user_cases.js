@@ -47,12 +47,12 @@ export const cases = [
       await page.getByRole("link", { name: "Queues", exact: true }).click();
       await page.getByRole("button", { name: "Pause mail" }).waitFor();
       assert.equal(await page.locator("main tbody tr").count(), 1);
-      for (const target of ["errors", "workers", "types", "batches", "throttles", "server"]) {
+      for (const target of ["workers", "types", "batches", "throttles", "server"]) {
         await test.open(target);
         await page.getByText("You need the right view for all queues.").waitFor();
         assert.equal(await page.getByRole("alert").count(), 0);
       }
-      for (const target of ["cron", "completed", "activity", "jobs?state=dead", "queues/mail"]) {
+      for (const target of ["cron", "errors", "completed", "activity", "jobs?state=dead", "queues/mail"]) {
         await test.open(target);
         await page.locator("main[aria-busy=false] h1:not(.hidden)").waitFor();
         assert.equal(await page.getByRole("alert").count(), 0);
