@@ -170,7 +170,7 @@ export default {
     h(
       "p",
       { class: "dim" },
-      "A token can do at most what you can. Times of use are since the server started.",
+      "A token can do at most what its user can. Times of use are since the server started.",
     ),
   ],
 };

@@ -52,7 +52,8 @@ export const cases = [
         await page.getByText("You need the right view for all queues.").waitFor();
         assert.equal(await page.getByRole("alert").count(), 0);
       }
-      for (const target of ["cron", "errors", "completed", "activity", "jobs?state=dead", "queues/mail"]) {
+      const cut = ["cron", "errors", "completed", "activity", "jobs?state=dead", "queues/mail"];
+      for (const target of cut) {
         await test.open(target);
         await page.locator("main[aria-busy=false] h1:not(.hidden)").waitFor();
         assert.equal(await page.getByRole("alert").count(), 0);
